@@ -14,7 +14,6 @@ import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
 import type { KeyCommand, Micros } from './commands.js';
 
-/** After the previous command. */
 interface Snapshot {
   readonly used: number;
   /** The highest fence that any lease may have used. */
@@ -25,11 +24,9 @@ interface Snapshot {
 type Fences = Readonly<Pick<Holder, 'id' | 'fence' | 'handOffs' | 'expires'>>;
 
 const EMPTY: Snapshot = { used: 0, highest: 0, leases: new Map() };
-/** What was in use before a command, if unknown. */
 const UNKNOWN = Number.POSITIVE_INFINITY;
 const snapshots = new WeakMap<Resource, Snapshot>();
 
-/** Receives the first broken invariant of a resource. */
 export type Report = (key: string, problem: string) => void;
 
 let report: Report = fail;
@@ -38,7 +35,6 @@ let report: Report = fail;
 const ENTRIES_MAX = 200;
 let skipped = 0;
 
-/** For all engines in this process. */
 export function enableAssertions(on: boolean, receiver: Report = fail): void {
   report = receiver;
   setCheck(on ? { command: assertSound, restored: (resource) => record(resource) } : undefined);
@@ -67,7 +63,7 @@ function forget(resource: Resource): void {
   snapshots.set(resource, { used: UNKNOWN, highest, leases: new Map(known) });
 }
 
-/** The first invariant that does not hold. Stores the state for the next call. */
+/** Stores the state for the next call. */
 export function unsound(resource: Resource, now: Micros, command?: KeyCommand): string | undefined {
   const before = snapshots.get(resource) ?? EMPTY;
   const ended = [...before.leases.values()].filter(

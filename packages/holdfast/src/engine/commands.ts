@@ -76,7 +76,6 @@ export interface Acquire {
    * case the clock steps back.
    */
   readonly retention: number;
-  /** Shown by inspect. */
   readonly meta: string;
 }
 
@@ -110,7 +109,6 @@ export interface Turn {
   readonly op: 'turn';
   readonly key: string;
   readonly id: string;
-  /** As the store granted it. */
   readonly fence: number;
   /** The last fence that a task of the root used. Those after it become free. */
   readonly used: number;
@@ -185,7 +183,6 @@ export interface Poll {
   readonly retention: number;
 }
 
-/** Shows a resource without a change. */
 export interface Inspect {
   readonly op: 'inspect';
   readonly key: string;

@@ -64,18 +64,15 @@ export class Engine {
     return this.#resources.keys();
   }
 
-  /** For tests that compare states. */
   resource(key: string): Resource | undefined {
     return this.#resources.get(key);
   }
 
-  /** For stores that keep the state elsewhere. */
   restore(key: string, resource: Resource): void {
     this.#resources.set(key, resource);
     afterRestore(resource);
   }
 
-  /** Removes a resource and a gate, as a server does that evicts or deletes keys. */
   forget(key: string): void {
     this.#resources.delete(key);
     this.gates.forget(key);

@@ -1,7 +1,6 @@
 /** The entries of a resource. Only the methods of `Resource` write them. */
 import type { Acquire, Micros } from './commands.js';
 
-/** One acquisition of an owner that holds the lease. */
 export interface Hold {
   /** The permits that it requested. A lease has the weight of its heaviest hold. */
   weight: number;
@@ -28,7 +27,7 @@ export interface Holder {
   tasks: number;
   readonly meta: string;
   readonly since: Micros;
-  /** In ms, as requested. */
+  /** In ms. */
   readonly ttl: number;
   /**
    * How many times the process may hand the lease off before the store must decide. One fence above
@@ -43,7 +42,6 @@ export interface Holder {
   due: Micros;
   /** The condition of its signal, or `''`. Cleared when the holder itself ends the lease. */
   signalled: string;
-  /** The holder's last signal and its reply. */
   sent: { readonly seq: number; readonly woken: number; readonly left: number };
 }
 
@@ -75,6 +73,5 @@ export interface Waiter {
   /** The condition of its signal, or `''`. */
   readonly signalled: string;
   channel: string;
-  /** See `Acquire.token`. */
   token: string;
 }

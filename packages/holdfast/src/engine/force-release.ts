@@ -30,7 +30,6 @@ export function force(
   return { status: 'forced', now, ended, left };
 }
 
-/** Each process that holds a lease, with the first of its holds. */
 function listeners({ id, channel, holds }: Holder): Map<string, string> {
   const first = new Map<string, string>();
   for (const [hold, own] of holds) if (!first.has(own.channel)) first.set(own.channel, hold);

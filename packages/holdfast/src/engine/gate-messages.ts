@@ -21,7 +21,6 @@ export interface Arrive {
   /** How many arrivals open the gate. All commands must name the same number. */
   readonly count: number;
   readonly generation: number;
-  /** Never used twice. */
   readonly id: string;
   readonly by: number;
   /**
@@ -46,11 +45,9 @@ export interface Watch {
   readonly count: number;
   /** 0 for the current one. */
   readonly generation: number;
-  /** To extend. */
   readonly ids: readonly string[];
   readonly ttl: number;
   readonly channel: string;
-  /** See `Arrive.token`. */
   readonly token: string;
   readonly retention: number;
 }
@@ -74,13 +71,11 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
-/** Of the generation that the command named. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;
   readonly generation: number;
   readonly fate: Fate;
-  /** If it is broken. */
   readonly reason: BreakReason | '';
   /**
    * How many arrivals were missing after this id was counted; -1 if it was not counted, or is not
@@ -93,13 +88,11 @@ export interface GateStatus {
   readonly current: number;
   /** 0 if there is no gate, or it was deleted. */
   readonly count: number;
-  /** In the current generation. */
   readonly missing: number;
   /** Microseconds until the current generation may expire, 0 if it cannot. */
   readonly next: Micros;
 }
 
-/** The key is in use by a gate of another kind, or with another count. */
 export interface GateOther {
   readonly status: 'other';
   readonly now: Micros;
@@ -109,7 +102,6 @@ export interface GateOther {
 
 export type GateReply = GateStatus | GateOther;
 
-/** To all channels that wait for a generation. */
 export interface GatePush {
   readonly kind: 'gate';
   readonly key: string;
@@ -117,7 +109,6 @@ export interface GatePush {
   readonly fate: 'open' | 'broken';
   readonly reason: BreakReason | '';
   readonly current: number;
-  /** See `Arrive.token`. */
   readonly token: string;
 }
 

@@ -40,7 +40,6 @@ export class Gate {
   generation: number;
   /** Earlier generations are not remembered. */
   since: number;
-  /** In the current generation. */
   missing: number;
   /**
    * Of a latch: when it breaks, broke or opened. Of a barrier: its last use, or the latest expiry.
@@ -54,9 +53,7 @@ export class Gate {
   /** Id → number of arrivals that were missing after it. */
   arrivals: Map<string, number> = new Map();
   past: Map<string, number> = new Map();
-  /** Of a barrier. */
   expiries: SortedSet = new SortedSet();
-  /** The channels that wait for the current generation, with their tokens. */
   readonly channels: Map<string, string> = new Map();
 
   constructor(key: string, kind: GateKind, count: number, now: Micros) {
@@ -96,7 +93,6 @@ export class Gate {
     return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
   }
 
-  /** If the latch or an arrival of the barrier has expired. */
   breakExpired(context: CommandContext): void {
     const { now } = context;
     if (this.kind === 'latch') {
@@ -112,7 +108,6 @@ export class Gate {
     this.endsAt = Math.max(this.endsAt, now);
   }
 
-  /** A new gate, or a deleted one. */
   begin({ kind, count, ttl, retention }: GateTerms, now: Micros): void {
     this.kind = kind;
     this.count = count;
@@ -121,12 +116,11 @@ export class Gate {
     this.retention = retention;
   }
 
-  /** For at least that time, in ms. */
+  /** In ms. */
   keep(retention: number): void {
     this.retention = Math.max(this.retention, retention);
   }
 
-  /** The last arrival opens the gate. */
   arrive(context: CommandContext, id: string, by: number, ttl: number): void {
     const { now } = context;
     this.missing = Math.max(0, this.missing - by);
@@ -148,7 +142,7 @@ export class Gate {
     this.endsAt = Math.max(this.endsAt, later);
   }
 
-  /** Ends the current generation, as broken unless it is open, and begins the next one. */
+  /** As broken unless it is open; begins the next one. */
   end(context: CommandContext, reason: BreakReason, count: number): void {
     if (this.fate(this.generation) === 'closed') this.#remember(reason);
     this.#next(context, count);

@@ -14,12 +14,10 @@ export class Gates {
     return this.#gates.size;
   }
 
-  /** For tests that compare states. */
   get(key: string): Gate | undefined {
     return this.#gates.get(key);
   }
 
-  /** For stores that keep the state elsewhere. */
   restore(key: string, gate: Gate): void {
     this.#gates.set(key, gate);
   }

@@ -37,7 +37,6 @@ const FIRST = 128;
 /** The claim windows within which a process answers that was asked. */
 const ANSWER_WINDOWS = 2;
 
-/** In ms; 0 for none. */
 export function pauseOf({ queue }: Resource, id: string, period: number): number {
   const before = queue.upTo((queue.score(id) as number) - 1);
   if (before < PROCESSES) return 0;
@@ -47,7 +46,6 @@ export function pauseOf({ queue }: Resource, id: string, period: number): number
   return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
 }
 
-/** If a command found a reason. */
 export function askPaused(resource: Resource, context: CommandContext): void {
   const { processes, queue, waiters } = resource;
   const count = processes.lapsed ? FIRST : context.pausedGrant ? NEXT : 0;

@@ -37,7 +37,6 @@ export function handOffsOf(
   return queue.size > 0 ? handOffs : handOffsAlone(handOffs);
 }
 
-/** Waiters that one command serves or drops. */
 export const SERVE_LIMIT = 1000;
 
 /**
@@ -52,10 +51,8 @@ export const EXPIRE_LIMIT = 1000;
  */
 export const HOLD_LIMIT = 1000;
 
-/** Parked waiters that one signal wakes or drops. */
 export const SIGNAL_LIMIT = 1000;
 
-/** Leases that one forced release ends. */
 export const FORCE_LIMIT = 1000;
 
 /** Channels that a gate notifies; waiters beyond it poll. */

@@ -25,7 +25,6 @@ export interface Parked {
   /** When it is dropped, unless a command names it before. */
   until: Micros;
   channel: string;
-  /** See `Acquire.token`. */
   token: string;
 }
 
@@ -43,7 +42,6 @@ export class Parking {
     return this.#parked.size;
   }
 
-  /** With at least one parked waiter. */
   get conditions(): Iterable<string> {
     return this.#conditions.keys();
   }
@@ -60,7 +58,6 @@ export class Parking {
     return this.#conditions.get(condition)?.size ?? 0;
   }
 
-  /** In the order in which they parked. */
   at(condition: string): readonly string[] {
     return [...(this.#conditions.get(condition) ?? [])];
   }
@@ -77,7 +74,6 @@ export class Parking {
     this.#conditions.set(parked.condition, own.add(parked.id));
   }
 
-  /** In the order of {@link all}. */
   restore(parked: readonly Parked[]): void {
     for (const one of [...parked].sort((a, b) => a.since - b.since)) this.add(one);
     for (const one of parked) {

@@ -115,7 +115,6 @@ export class Processes {
     return known !== undefined && known.until !== 0 && known.until <= now;
   }
 
-  /** Removes processes without waiters, at the end of a command. */
   tidy(): void {
     this.lapsed = false;
     for (const name of this.#emptied) {

@@ -9,7 +9,6 @@ export interface Granted {
   readonly fence: number;
   /** Until its end, from `now`. */
   readonly left: Micros;
-  /** See `Acquire.handOffs`. */
   readonly handOffs: number;
   /** 1 without an owner. */
   readonly holds: number;
@@ -35,14 +34,12 @@ export interface Refused {
   readonly next: Micros;
 }
 
-/** The queue is at its limit. */
 export interface Full {
   readonly status: 'full';
   readonly now: Micros;
   readonly length: number;
 }
 
-/** The resource is in use as another kind, or with another capacity. */
 export interface Mismatch {
   readonly status: 'mismatch';
   readonly now: Micros;
@@ -50,7 +47,6 @@ export interface Mismatch {
   readonly kind: LockKind;
 }
 
-/** It waits for a signal. */
 export interface AtCondition {
   readonly status: 'parked';
   readonly now: Micros;
@@ -86,9 +82,7 @@ export interface SignalReply {
   /** `absent`: the acquisition that signals does not hold a live lease. */
   readonly status: 'signalled' | 'absent';
   readonly now: Micros;
-  /** How many waiters were woken. */
   readonly woken: number;
-  /** How many remained at the condition. */
   readonly left: number;
 }
 
@@ -118,11 +112,9 @@ export interface ReleaseReply {
    */
   readonly status: 'freed' | 'kept' | 'dequeued' | 'absent';
   readonly now: Micros;
-  /** Of the owner. */
   readonly holds: number;
 }
 
-/** The next root of a process after a `turn`. */
 export type Again = Granted | Queued | Gone;
 
 export interface TurnReply {
@@ -146,7 +138,6 @@ export interface RenewManyReply {
    * `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
-  /** Of one of the leases that were not renewed. */
   readonly failure?: Error;
 }
 
@@ -170,7 +161,6 @@ export interface HolderView {
   readonly handOffs: number;
   readonly left: Micros;
   readonly holds: number;
-  /** See `Acquire.tasks`. */
   readonly tasks: number;
   readonly since: Micros;
   readonly meta: string;
@@ -184,7 +174,6 @@ export interface WaiterView {
   readonly weight: number;
   readonly ticket: number;
   readonly fair: boolean;
-  /** See `Acquire.tasks`. */
   readonly tasks: number;
   readonly meta: string;
 }
@@ -200,9 +189,7 @@ export interface ParkedView {
 export interface InspectReply {
   readonly status: 'inspected';
   readonly now: Micros;
-  /** `''` if unknown. */
   readonly kind: LockKind | '';
-  /** 0 if unknown. */
   readonly capacity: number;
   readonly used: number;
   /** The last one granted or reserved, 0 if unknown. */
@@ -281,7 +268,6 @@ export type Push =
       readonly left: Micros;
       readonly handOffs: number;
       readonly holds: number;
-      /** See `Acquire.token`. */
       readonly token: string;
     }
   | {

@@ -34,7 +34,6 @@ export class Resource {
   kind: LockKind = 'mutex';
   /** 0 before its first use. */
   capacity = 0;
-  /** The last one that was granted or reserved. */
   fence: number;
   used = 0;
   lastTicket = 0;
@@ -47,9 +46,9 @@ export class Resource {
   readonly expiries: SortedSet = new SortedSet();
   readonly waiters: Map<string, Waiter> = new Map();
   readonly queue: SortedSet = new SortedSet();
-  /** Owner → the id of its lease. */
+  /** The id of its lease. */
   readonly owners: Map<string, string> = new Map();
-  /** Hold of an owner → the id of the owner's lease. */
+  /** The id of the owner's lease. */
   readonly holds: Map<string, string> = new Map();
   readonly processes: Processes = new Processes();
   readonly parking: Parking = new Parking(this.processes);
@@ -97,7 +96,6 @@ export class Resource {
     return holder !== undefined && holder.expires > now ? holder : undefined;
   }
 
-  /** Until the next lease or hold may end, 0 if none is held. */
   next(now: Micros): Micros {
     const first = this.expiries.at(0);
     return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
@@ -118,7 +116,6 @@ export class Resource {
     }
   }
 
-  /** Removes the expired holds of a lease, and the lease if none is left. */
   #dropHolds(holder: Holder, now: Micros): void {
     let due = Number.POSITIVE_INFINITY;
     let dropped = false;
@@ -260,7 +257,7 @@ export class Resource {
     if (this.used === 0) this.latest = 0;
   }
 
-  /** Of a lease with one hold. More weight is a new grant, with a new fence (I2). */
+  /** More weight is a new grant, with a new fence (I2). */
   resize(holder: Holder, weight: number, now: Micros): void {
     if (weight > holder.weight) {
       this.fence = Math.max(this.fence + 1, now);
@@ -271,7 +268,6 @@ export class Resource {
     for (const hold of holder.holds.values()) hold.weight = weight;
   }
 
-  /** One of several holds, up to the weight of the lease. */
   resizeHold(hold: Hold, weight: number): void {
     hold.weight = weight;
   }
@@ -293,7 +289,6 @@ export class Resource {
     waiter.token = token;
   }
 
-  /** The same for the process of a lease, or of one hold of it. */
   address(holder: Holder, id: string, channel: string): void {
     (holder.holds.get(id) ?? holder).channel = channel;
   }
@@ -302,7 +297,6 @@ export class Resource {
     waiter.tasks = tasks;
   }
 
-  /** Leases that are held stay held. */
   setCapacity(kind: LockKind, capacity: number): void {
     this.kind = kind;
     this.capacity = capacity;
@@ -321,7 +315,6 @@ export class Resource {
     this.place({ ...asked, tasks: wanted.tasks ?? 0, ticket, signalled });
   }
 
-  /** At the place of its ticket. */
   place(waiter: Waiter): void {
     const { id, ticket, fair } = waiter;
     this.waiters.set(id, waiter);

@@ -33,7 +33,6 @@ export interface CommandContext {
   readonly floor: number;
 }
 
-/** To the live lease of its owner. */
 export function joins(own: Holder, { weight }: { weight: number }): boolean {
   return own.weight >= weight && own.holds.size < HOLD_LIMIT;
 }
@@ -103,7 +102,6 @@ export function next(resource: Resource, { now, more }: CommandContext): Micros 
   return more ? 0 : resource.next(now);
 }
 
-/** See `Queued.ahead`. */
 export function ahead({ queue, holders }: Resource, id: string): string {
   const rank = queue.size - 1;
   if (queue.at(rank) !== id) return '';
@@ -112,7 +110,6 @@ export function ahead({ queue, holders }: Resource, id: string): string {
   return only;
 }
 
-/** To one of its acquisitions. */
 export function granted(holder: Holder, id: string, now: Micros): Granted {
   const { fence, handOffs } = holder;
   const holds = Math.max(1, holder.holds.size);
