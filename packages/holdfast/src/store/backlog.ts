@@ -18,7 +18,6 @@
  */
 import type { Command, Op } from '../engine/commands.js';
 
-/** Never waits. */
 const AT_ONCE = 0;
 const ENDS = 1;
 const ASKS = 2;
@@ -38,10 +37,8 @@ const ID = 40;
 /** Only a backlog writes it. */
 export interface Posted {
   readonly command: Command;
-  /** If it waits, on the local clock. */
   posted: number;
   rank: Rank;
-  /** The one behind it, while both wait. */
   next: Posted | undefined;
   /** While it is under way; otherwise 0. */
   bytes: number;
@@ -72,7 +69,7 @@ export class Backlog<P extends Posted> {
   #bytes = 0;
   readonly #ends = new Queue<P>();
   readonly #asks = new Queue<P>();
-  /** The last one of each key that waits. */
+  /** The last one of each key. */
   readonly #last = new Map<string, P>();
   answers = 0;
 
@@ -89,7 +86,7 @@ export class Backlog<P extends Posted> {
     return this.#last.has(key);
   }
 
-  /** True if the request is under way from now on, false if it waits. */
+  /** False if the request waits. */
   admit(posted: P, atOnce: boolean, now: number): boolean {
     const { command } = posted;
     const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);
@@ -107,7 +104,6 @@ export class Backlog<P extends Posted> {
     return false;
   }
 
-  /** Takes those for which there is room now. */
   *take(): Iterable<P> {
     while (this.#count < this.#max && this.#bytes < BYTES_MAX) {
       const next = this.#shift(this.#ends) ?? this.#shift(this.#asks);
@@ -118,7 +114,7 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** Takes those that have waited since before a time, when the server is silent. */
+  /** When the server is silent: takes those that have waited since before a time. */
   *takeSince(before: number): Iterable<P> {
     for (const queue of [this.#ends, this.#asks]) {
       while (queue.first !== undefined && queue.first.posted <= before) {
@@ -147,7 +143,7 @@ export class Backlog<P extends Posted> {
 
 export class Backlogs<P extends Posted> {
   readonly #max: number;
-  /** The first one: for a store with one server, and before the servers are known. */
+  /** For a store with one server, and before the servers are known. */
   readonly all: Backlog<P>[];
   readonly #shards = new Map<string, Backlog<P>>();
 
@@ -178,7 +174,6 @@ function keyOf(command: Command): string {
   return command.op === 'renewMany' ? (command.keys[0] as string) : command.key;
 }
 
-/** On the way, about. */
 function bytesOf(command: Command): number {
   if (command.op === 'renewMany') {
     return command.keys.reduce((sum, key) => sum + key.length + ID, FRAME);

@@ -8,7 +8,7 @@
  */
 import type { Command, Micros, Reply } from '../engine/commands.js';
 
-/** For the store. @param margin in ms */
+/** @param margin in ms */
 export function widened(command: Command, margin: number): Command {
   const { op } = command;
   if (op === 'renew' || op === 'renewMany') return { ...command, ttl: command.ttl + margin };
@@ -16,7 +16,7 @@ export function widened(command: Command, margin: number): Command {
   return { ...command, ttl: command.ttl + margin, claim: command.claim + margin };
 }
 
-/** For the holder. @param margin in ms */
+/** @param margin in ms */
 export function narrowed(reply: Reply, margin: number): Reply {
   const { status } = reply;
   if (status === 'granted' || status === 'renewed' || status === 'resized') {

@@ -8,7 +8,6 @@
  */
 import { afterIo, type Clock, type Timer } from '../base/clock.js';
 
-/** An operation that ends at its deadline, unless it has ended before. */
 export interface Timed {
   readonly deadline: number;
   readonly over: boolean;
@@ -35,7 +34,6 @@ export class Deadlines {
     this.#arm();
   }
 
-  /** Removes ended operations at the front. Called when an operation ends. */
   tidy(): void {
     while (this.#queue[this.#first]?.over === true) this.#next();
     if (this.#first < SLACK) return;
@@ -43,7 +41,6 @@ export class Deadlines {
     this.#first = 0;
   }
 
-  /** From now on no timer remains when the queue is empty. */
   stop(): void {
     this.#stopped = true;
     if (this.#queue[this.#first] === undefined) this.#timer?.cancel();
@@ -68,7 +65,6 @@ export class Deadlines {
     this.#timer = this.#clock.after(head.deadline - this.#clock.now(), due, true);
   }
 
-  /** Those with a deadline before `now` that have not ended since. */
   #expire(now: number): void {
     this.#timer = undefined;
     for (;;) {

@@ -31,7 +31,7 @@ export class Glob {
   }
 }
 
-/** @param within the time limit of each request */
+/** @param within limits each request */
 export async function* matchingKeys(
   store: Store,
   pattern: string,

@@ -22,9 +22,7 @@ import type { ServerInfo } from './server-info.js';
 
 export interface LazyParts {
   readonly label: string;
-  /** The loaded store has `acknowledged`. */
   readonly acknowledges: boolean;
-  /** Loads the code and creates the store of a prefix. */
   load(prefix: string): Promise<Store>;
 }
 

@@ -14,9 +14,8 @@ import type { ServerInfo } from './server-info.js';
 /** No method may throw. */
 export interface WakeListener {
   push(push: Push): void;
-  /** Pushes arrive from now on. Earlier ones may have been lost. */
+  /** Earlier pushes may have been lost. */
   up(): void;
-  /** Pushes do not arrive until `up`. */
   down(): void;
 }
 
@@ -72,7 +71,7 @@ export interface StoreTells {
   /** The command of the program that blocks the client, if known. */
   blockedBy?(): string | undefined;
 
-  /** Looks for what endangers locks, see `Holdfast.doctor`. */
+  /** See `Holdfast.doctor`. */
   examine?(terms: ExamineTerms): Promise<Examination>;
 }
 
@@ -112,15 +111,15 @@ export interface StoreOffers {
   acknowledged?(terms: AcknowledgeTerms): Store | undefined;
 
   /**
-   * A command, or another request, was not answered in time. The store may look for another node.
-   * Resolves to a text for a warning if a connection has died silently. Never rejects.
+   * A request was not answered in time. The store may look for another node. Resolves to a text for
+   * a warning if a connection has died silently. Never rejects.
    */
   unanswered?(command?: Command): Promise<string | undefined> | undefined;
 
-  /** An instance uses this store from now on, until it calls `dispose`. */
+  /** An instance uses this store until it calls `dispose`. */
   use?(): void;
 
-  /** An instance does not use this store any more. Ends connections of the store's own. */
+  /** Ends connections of the store's own. */
   dispose?(): Promise<void>;
 }
 
@@ -135,7 +134,7 @@ export interface Store extends StoreTells, StoreOffers {
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
 
-  /** Opens the wake channel of this process. Resolves when pushes arrive. */
+  /** Resolves when pushes arrive on the wake channel of this process. */
   listen(name: string, listener: WakeListener): Promise<WakeChannel>;
 
   /**
@@ -188,18 +187,18 @@ export class StoreFailure extends Error {
     this.kind = kind;
   }
 
-  /** The store replied with an error, so the command was not executed. */
+  /** The server replied with an error: the command was not executed. */
   get answered(): boolean {
     return this.kind === 'transient' || this.kind === 'refused';
   }
 }
 
-/** For a command that must not be repeated. */
+/** The command must not be repeated. */
 export function isRefusal(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && /^(refused|unacknowledged)$/.test(error.kind);
 }
 
-/** For a command without a reply, because the client is closed. */
+/** No reply, because the client is closed. */
 export function isClosed(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.kind === 'closed';
 }

@@ -8,7 +8,6 @@ const REASONS: readonly (T.BreakReason | '')[] = [
   ...(['', 'expired', 'withdrawn', 'reset', 'deleted'] as const),
 ];
 
-/** Pushes of an id alone. */
 const TOLD: ReadonlyMap<string | undefined, 'revoke' | 'signal' | 'ask'> = new Map([
   ['r', 'revoke'],
   ['s', 'signal'],

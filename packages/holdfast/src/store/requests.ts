@@ -20,7 +20,6 @@ import { narrowed, widened } from './clock-margin.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Outcome, OutOfStep, type Store, StoreFailure } from './port.js';
 
-/** How often the clocks of servers are looked at. */
 const CLOCKS_EVERY_MS = 1000;
 /** From so many open requests on, one waits for the end of the turn. */
 const CROWD = 16;
@@ -31,9 +30,9 @@ const LONG_TURN = 50;
 /** Exactly one of the first two is called, and a late reply after it. */
 export interface Receiver<R> {
   answered(reply: R): void;
-  /** The store failed, or the deadline has passed. */
+  /** The deadline may have passed. */
   failed(failure: StoreFailure): void;
-  /** The reply came after the deadline. */
+  /** After the deadline. */
   late(reply: R): void;
   /**
    * Called before a request is sent that had to wait. False if it is not needed any more: it is not
@@ -42,12 +41,10 @@ export interface Receiver<R> {
   due?(): boolean;
 }
 
-/** Without a reply so far. */
 class Request implements Timed, Outcome, Posted {
   readonly command: Command;
   /** In ms. */
   readonly limit: number;
-  /** Set when it is sent. */
   deadline = 0;
   over = false;
   readonly backlog: Backlog<Request>;
@@ -57,7 +54,6 @@ class Request implements Timed, Outcome, Posted {
   bytes = 0;
   /** The replies of its server before it was sent. */
   answersBefore = 0;
-  /** Set if the request has its own time limit. */
   timer: Timer | undefined;
   readonly #requests: Requests;
   readonly #receiver: Receiver<Reply>;
@@ -76,7 +72,6 @@ class Request implements Timed, Outcome, Posted {
     this.#receiver = receiver;
   }
 
-  /** False if it is not needed any more: then it is over. */
   due(): boolean {
     if (this.#receiver.due?.() !== false) return true;
     this.#end();
@@ -120,37 +115,29 @@ class Request implements Timed, Outcome, Posted {
   }
 }
 
-/** What the requests of an instance show about its client and its servers. */
 export interface RequestEvents {
-  /** A request has no reply in time. */
   expired(): void;
-  /** The client gave a request the reply to another one. */
   outOfStep(failure: OutOfStep): void;
   /** The text of a warning: a connection has died silently. */
   silent(text: string): void;
-  /** The names of servers whose clocks are wrong. */
   wrongClocks(servers: string): void;
 }
 
 export class Requests {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** Of a request, in ms. */
+  /** In ms. */
   readonly timeout: number;
   /** See `clock-margin.ts`; in ms. */
   readonly margin: number;
   readonly deadlines: Deadlines;
   readonly #backlogs: Backlogs<Request>;
-  /** For the next flush, and when the first of them was posted. */
   #collected: { readonly since: number; readonly requests: Request[] } | undefined;
   /** One wait for all callers of `written` until a new request is collected. */
   #writing: Promise<void> | undefined;
   readonly #events: RequestEvents | undefined;
-  /** On the local clock. */
   #clocksFrom = 0;
-  /** Without an answer, before their deadlines. */
   open = 0;
-  /** Given to the store, for statistics. */
   sent = 0;
 
   /**
@@ -226,7 +213,6 @@ export class Requests {
     return this.#collected.requests;
   }
 
-  /** Those that wait may have room now. */
   sendMore(): void {
     this.#toCollect(this.#clock.now());
   }
@@ -294,7 +280,6 @@ export class Requests {
     this.deadlines.stop();
   }
 
-  /** The reply may be in the socket already. */
   #expireAfterIo(request: Request): void {
     afterIo(this.#clock, () => {
       if (!request.over) request.expire();

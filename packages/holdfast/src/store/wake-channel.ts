@@ -20,16 +20,14 @@ import { growing } from '../base/retry.js';
 import type { EchoAnswer, Store, WakeChannel } from './port.js';
 
 const DELAY = growing(100, 5000);
-/** The interval of looking whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
 /** After this time a channel that is down is replaced. */
 const DOWN_MS = 2000;
-/** Between two messages to itself while they do not arrive. */
 const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
   push(push: Push): void;
-  /** Pushes arrive from now on. Earlier ones may have been lost. */
+  /** Earlier pushes may have been lost. */
   up(): void;
 }
 
@@ -39,7 +37,7 @@ export class Wake {
   readonly #name: () => string;
   readonly #linger: number;
   readonly #events: WakeEvents[];
-  /** For a message to itself, in ms. */
+  /** In ms. */
   readonly #limit: number;
   readonly #silent: () => void;
   #channel: WakeChannel | undefined;
@@ -52,7 +50,6 @@ export class Wake {
   #waiters = 0;
   #naming = 0;
   #closed = false;
-  /** The message to itself that is under way. */
   #echo: Promise<boolean | undefined> | undefined;
   /** Messages to itself in a row that did not arrive, and the time of the last one. */
   #losses = 0;
@@ -189,7 +186,6 @@ export class Wake {
     if (this.#waiters > 0) this.#open();
   }
 
-  /** Of the last attempt to open the channel. */
   get failure(): unknown {
     return this.#failure;
   }

@@ -55,7 +55,6 @@ export interface Asker {
   readonly left?: string | undefined;
 }
 
-/** The most characters of commands that a server keeps for a key. */
 export const LEFT_MAX: number = 1024 * 1024;
 
 export const ownerText = (secret: string, channel: string): string => `${secret} ${channel}`;
@@ -66,7 +65,6 @@ export const UNUSED = '-';
 /** Tells an owner that a server keeps commands for it. The proof shows its secret. */
 export const leftText = (proof: string, key: string): string => `>${proof} ${key}`;
 
-/** An asker that lets no promise stay. */
 export const URGENT: Asker = { owner: '', yields: 0 };
 
 export const yieldsTo = (yields: Micros, owner: string): Micros =>
@@ -114,7 +112,6 @@ export type Vote =
   | { readonly status: 'guarded'; readonly time: Micros; readonly until: Micros }
   | { readonly status: 'unmarked' };
 
-/** A key, and the time of the quorum until which its record must be kept. */
 export type LongRecord = readonly [key: string, until: Micros];
 
 /** From when on a server without memory votes, and what it must know then. */
@@ -171,7 +168,6 @@ export interface Acceptor {
   prepare(key: string, ballot: string, now: Micros, asker?: Asker): Promise<Vote>;
   /** Answers with the last accepted value. Writes nothing. */
   look(key: string, now: Micros): Promise<Vote>;
-  /** Accepts a value, unless a greater ballot was promised. */
   accept(key: string, proposal: Proposal): Promise<Vote>;
   /** Compares the marker with the boot, and sets it if the terms decide that. */
   check(terms: GuardTerms): Promise<ServerStatus>;

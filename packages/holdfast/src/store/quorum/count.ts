@@ -20,7 +20,6 @@ export interface Round {
   readonly kept: boolean;
   /** A server that has not agreed may have received the request. */
   readonly open: boolean;
-  /** Servers that were not asked. */
   readonly spared: readonly Member[];
 }
 
@@ -107,7 +106,6 @@ export class Count {
   }
 }
 
-/** The value that a majority has accepted. */
 export function chosen(
   votes: Round['agreed'],
   majority: number,

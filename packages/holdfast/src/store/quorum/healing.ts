@@ -12,7 +12,6 @@ import type { Member } from './member.js';
 import type { Members } from './members.js';
 
 const HEAL_MS = 100;
-/** The most values that wait. Further ones are not sent. */
 const WAITING_MAX = 2000;
 
 interface Value {

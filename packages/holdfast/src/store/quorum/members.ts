@@ -11,7 +11,7 @@ import { refusalOf } from './refusals.js';
 import { verdictOf } from './restarts.js';
 import { ServerClocks } from './server-clocks.js';
 
-/** A clock that is further off, in ms, is reported. */
+/** In ms. */
 const CLOCK_OFF = 1000;
 const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>> = {
   ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
@@ -27,7 +27,6 @@ const SLOW_MAX_MS = 50;
 const YIELD_FACTOR = 8;
 const YIELD_MIN_MS = 100;
 const YIELD_MAX_MS = 1000;
-/** The weight of a new round in the usual time. */
 const USUAL_WEIGHT = 0.1;
 /** The same for a longer one: what becomes busy stays so for a while. */
 const LONGER_WEIGHT = 0.5;
@@ -58,7 +57,6 @@ export interface RoundTerms {
   readonly bare: boolean;
   /** A majority by default. */
   readonly wanted?: number;
-  /** Receives votes that come after the round. */
   readonly late?: ((vote: Vote) => void) | undefined;
 }
 
@@ -100,7 +98,7 @@ export class Members {
     return this.clocks.earliest(this.#clock.now());
   }
 
-  /** For how long a promise to another proposer stays, in µs; see `Asker`. */
+  /** In µs; see `Asker`. */
   get yields(): Micros {
     const ms = Math.min(YIELD_MAX_MS, Math.max(YIELD_MIN_MS, YIELD_FACTOR * this.#usual));
     return Math.round(1000 * ms);

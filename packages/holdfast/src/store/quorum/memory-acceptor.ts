@@ -39,20 +39,18 @@ interface Marker {
   readonly votesFrom: Micros | undefined;
   readonly keeps: Micros;
   readonly mark: number;
-  /** By key: until when the server does not vote for it. */
+  /** By key. */
   readonly unknown: ReadonlyMap<string, Micros>;
-  /** By key: until when the record is kept. */
+  /** By key. */
   readonly long: ReadonlyMap<string, Micros>;
 }
 
-/** What a server writes to its disk. */
 interface Memory {
   readonly entries: ReadonlyMap<string, Entry>;
   /** By the name of the marker: one for each prefix. */
   readonly markers: ReadonlyMap<string, Marker>;
 }
 
-/** A server, which the acceptors of all prefixes share. */
 class MemoryServer {
   entries = new Map<string, Entry>();
   markers = new Map<string, Marker>();
@@ -88,7 +86,7 @@ export class MemoryAcceptor implements Acceptor {
     this.about = { ...kind, replication: `replication of ${name}` };
   }
 
-  /** By how much its clock is ahead, in ms. */
+  /** In ms. */
   get offset(): number {
     return this.#server.offset;
   }
@@ -147,7 +145,6 @@ export class MemoryAcceptor implements Acceptor {
     return { status: 'yes', time, ballot: accepted, value, mark: marker.mark, left };
   }
 
-  /** Refuses, and keeps commands for the owner of the promise. */
   #keep(key: string, entry: Entry, time: Micros, more: string = ''): Vote {
     const { promised, left, owner } = entry;
     const kept = more !== '' && left.length + more.length <= LEFT_MAX;
@@ -300,7 +297,6 @@ export class MemoryAcceptor implements Acceptor {
 
 const channelOf = (owner: string): string => owner.slice(owner.indexOf(' ') + 1);
 
-/** The digits of a ballot's time; the others name the proposer. */
 const TIME_DIGITS = 16;
 
 /** True if a promise to another proposer stays, although the new ballot is greater. */

@@ -12,11 +12,11 @@ export interface MinValidity {
   readonly clock: Clock;
   /** In ms. */
   readonly least: number;
-  /** Why the end of a lease of this length, in ms, is unknown. */
+  /** Why the end of a lease of this length is unknown. */
   readonly failure: (ttl: number) => StoreFailure | undefined;
 }
 
-/** Extends a lease. Rejects if the clocks do not tell when it ends. */
+/** Rejects if the clocks do not tell when the lease ends. */
 export async function withClocks(
   { failure }: MinValidity,
   { ttl }: Pick<Acquire, 'ttl'>,

@@ -13,7 +13,6 @@ export const TOLD = '>';
 export const ANSWERED = '<';
 /** Begins a version that was handed over. */
 export const HANDED = '=';
-/** The most messages that wait for further servers. */
 const HEARD_MAX = 2000;
 const DELAY = growing(100, 5000);
 
@@ -25,7 +24,6 @@ export interface QuorumListener {
   told(text: string, server: number): void;
   up(): void;
   down(): void;
-  /** A message was unreadable or had no proof. */
   dropped(): void;
 }
 
@@ -40,7 +38,7 @@ export class QuorumChannel {
   readonly #listener: QuorumListener;
   readonly #up = new Set<number>();
   readonly #open = new Map<number, Closable>();
-  /** The servers that published a message, by text and ballot. */
+  /** By text and ballot. */
   readonly #heard = new Map<string, Set<number>>();
   #closed = false;
   #opening = true;

@@ -78,9 +78,7 @@ export class QuorumPeers implements Peers {
   readonly #members: Members;
   readonly #versions: Versions;
   readonly #parts: PeerParts;
-  /** Commands that were left, and the receivers of their answers. */
   readonly #left = new Map<string, (answer: string | undefined) => void>();
-  /** The tokens of the last requests, by key. */
   readonly #tokens = new Recent<readonly string[]>();
   /** Servers that keep commands for a version that is not here yet. */
   readonly #early = new Recent<number>();
@@ -155,7 +153,6 @@ export class QuorumPeers implements Peers {
     this.#left.delete(number);
   }
 
-  /** Reads commands that others left to this process. */
   received(key: string, lines: string): void {
     if (lines === '') return;
     for (const line of lines.split('\n')) {
@@ -169,7 +166,6 @@ export class QuorumPeers implements Peers {
     }
   }
 
-  /** A server keeps commands for this process. */
   told(message: string, server: number): void {
     const space = message.indexOf(' ');
     const [proof, key] = [message.slice(TOLD.length, space), message.slice(space + 1)];

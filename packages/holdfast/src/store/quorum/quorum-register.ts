@@ -71,13 +71,11 @@ const LOOKS_MAX = 20;
 const LOOKS_OF_ALL = 3;
 /** How long a key counts as busy after another process was about to change it, in ms. */
 const TAKEN_MS = 1000;
-/** Attempts to find out what became of an interrupted swap. */
 const RESOLVES_MAX = 6;
 
 export interface QuorumRegisterOptions extends MembersOptions {
   /** A random number in [0, 1). */
   readonly fraction: () => number;
-  /** By default a random one. */
   readonly secret?: string | undefined;
 }
 
@@ -90,12 +88,10 @@ export class QuorumRegister implements PeerRegister {
   readonly #ballots: Ballots;
   readonly #healing: Healing;
   readonly #versions = new Versions();
-  /** When another process was about to change a key. */
   readonly #takenAt = new Recent<number>();
   /** By channel: messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
   readonly #secret: string;
-  /** The number of messages that were unreadable or had no proof. */
   dropped = 0;
 
   constructor(acceptors: readonly Acceptor[], options: QuorumRegisterOptions) {
@@ -261,7 +257,6 @@ export class QuorumRegister implements PeerRegister {
     for await (const key of keysOf(this.members, prefix, within)) yield { key };
   }
 
-  /** Bounds of the clock of the quorum, now and when the call began. */
   #times(began: number): { readonly time: Micros; readonly latest: Micros } {
     const { clocks } = this.members;
     return { time: this.members.now, latest: clocks.latest(began) };

@@ -9,7 +9,7 @@ const ORIGINS_MAX = 16;
 const PEERS_MAX = 8;
 const MESSAGES_MAX = 100;
 
-/** A process that listens; see `quorum-peers.ts`. */
+/** See `quorum-peers.ts`. */
 export type Peer = readonly [channel: string, secret: string];
 
 export interface QuorumRecord {
@@ -24,7 +24,7 @@ export interface QuorumRecord {
   /** Sent again by a proposer that completes this change. */
   readonly messages: readonly Message[];
   readonly fence: number;
-  /** The processes that changed the key last, the latest first. */
+  /** The latest first. */
   readonly peers: readonly Peer[];
   readonly state: string;
 }

@@ -45,10 +45,9 @@ export class RedisAcceptor implements Acceptor {
   readonly label: string;
   readonly #client: ClientPort;
   readonly #marker: string;
-  /** The calls of this turn, written together. */
   #calls: (ScriptCall & { readonly answer: (answer: Promise<unknown>) => void })[] = [];
 
-  /** @param marker the key of the marker */
+  /** @param marker its key */
   constructor(client: ClientPort, marker: string) {
     this.label = client.name;
     this.#client = provenPort(client);
@@ -119,7 +118,6 @@ export class RedisAcceptor implements Acceptor {
     }
   }
 
-  /** Runs the script, and sends its text if the server does not know it. */
   async #call(key: string, args: readonly string[], script = LEAN): Promise<unknown> {
     const keys = [key, this.#marker, `${this.#marker}:long`];
     try {

@@ -28,7 +28,7 @@ const FIRST_USE: Micros = 10_000_000;
 /** Longer than a request is on its way, in ms. */
 export const REQUEST_MS = 5000;
 
-/** As this process has seen it, by its own clock. */
+/** By the clock of this process. */
 export interface Forgotten {
   readonly status: ServerStatus;
   readonly running: number;
@@ -50,7 +50,7 @@ export type Verdict =
   | { readonly decision: Decision }
   | { readonly decision?: undefined; readonly left: number | undefined };
 
-/** @param answers what the other servers say about themselves */
+/** @param answers of the other servers about themselves */
 export function verdictOf(
   { status, running, seen }: Forgotten,
   answers: readonly ServerStatus[],

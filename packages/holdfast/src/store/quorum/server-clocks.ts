@@ -61,7 +61,7 @@ export class ServerClocks {
     );
   }
 
-  /** How far the bounds of the median are apart, in µs. */
+  /** Of the bounds of the median, in µs. */
   spread(at: number): Micros {
     return Math.max(0, this.latest(at) - this.earliest(at));
   }

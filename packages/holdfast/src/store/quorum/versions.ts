@@ -5,7 +5,6 @@ import type { QuorumRecord } from './record.js';
 /** A version that is dropped costs one more read. */
 const KEYS_MAX = 2000;
 
-/** A version for one swap. */
 export interface Open {
   readonly version: string;
   readonly base: QuorumRecord;
