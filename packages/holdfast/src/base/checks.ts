@@ -4,7 +4,6 @@ import { badOption, unknownOption } from './errors.js';
 import { MARK } from './marker-key.js';
 
 const KEY_BYTES_MAX = 1024;
-/** Of a label or an owner. */
 export const TEXT_MAX = 200;
 
 /** Non-empty, well-formed text of at most 200 characters. */

@@ -5,7 +5,6 @@
  */
 import { escaped, printable } from './text.js';
 
-/** Of nested causes that are copied. */
 const DEPTH = 4;
 const STACK_MAX = 4000;
 

@@ -67,7 +67,6 @@ function twoTurns(callback: () => void): void {
   setImmediate(() => setImmediate(callback));
 }
 
-/** The longest delay of Node's timers. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** Several timers, one after another. */

@@ -101,7 +101,6 @@ export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error
   return code === undefined || (error as unknown as HoldfastError).code === code;
 }
 
-/** Names the option, the allowed and the given value. */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
   const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
@@ -109,7 +108,6 @@ export function badOption(option: string, expected: string, got: unknown): Holdf
 
 const RENAMED: Readonly<Record<string, string>> = { owner: 'sharedBy' };
 
-/** Names the options that exist. */
 export function unknownOption(option: string, names: Iterable<string>): HoldfastError {
   const all = [...names];
   const near = all
@@ -121,7 +119,6 @@ export function unknownOption(option: string, names: Iterable<string>): Holdfast
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 
-/** The most characters of a bad value in a message. */
 const SHOWN_MAX = 40;
 
 function show(value: unknown): string {

@@ -27,7 +27,6 @@ export class Ids {
     });
   }
 
-  /** The prefix of all ids of this source. */
   get process(): string {
     this.#process ??= this.#randomSource.id();
     return this.#process;

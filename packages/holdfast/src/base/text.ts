@@ -4,7 +4,6 @@
  */
 
 const QUOTED_MAX = 100;
-/** Of a server or client. */
 const MESSAGE_MAX = 500;
 
 /** Control characters, line and paragraph separators, and invisible and bidirectional marks. */
@@ -20,7 +19,6 @@ export function printable(text: string, max: number = MESSAGE_MAX): string {
   return escaped(cut(text, max));
 }
 
-/** Not truncated. */
 export function escaped(text: string): string {
   return text.replace(UNSAFE, (one) => {
     const code = one.codePointAt(0) as number;

@@ -23,7 +23,6 @@ export async function examine(core: Core): Promise<DoctorReport> {
   return { findings: [...findings].sort((a, b) => rank(a) - rank(b)), servers };
 }
 
-/** The connection for wake-ups, if it is open. */
 async function connectionOf(core: Core): Promise<Finding[]> {
   if ((await core.wake.examine()) !== false) return [];
   return [
@@ -38,5 +37,4 @@ async function connectionOf(core: Core): Promise<Finding[]> {
   ];
 }
 
-/** A store in memory has no server that could be wrong. */
 const NOTHING = { findings: [], servers: [] };

@@ -36,8 +36,8 @@ export async function healthOf(core: Core): Promise<Health> {
 }
 
 /**
- * Takes and frees a lock of this instance alone: a server may answer reads while it grants nothing,
- * because its memory is full, or replicas or a right of the user are missing.
+ * Takes and frees a lock: a server may answer reads while it grants nothing, because its memory is
+ * full, or replicas or a right of the user are missing.
  */
 async function probe(core: Core): Promise<void> {
   const key = markerKey('holdfast ready', 'health', core.id);

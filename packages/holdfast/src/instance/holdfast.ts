@@ -67,7 +67,6 @@ const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'holder', 'wait', 'rea
 
 /** `ready` takes this lock. The store answers also if another process checks at that time. */
 const READY_KEY = 'holdfast ready';
-/** Between its attempts. */
 const READY_PAUSE = 50;
 
 /**

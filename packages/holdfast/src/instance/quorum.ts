@@ -60,7 +60,6 @@ export function quorum(
   return quorumStore(clients, options, 'clients');
 }
 
-/** @param option names the first argument in errors */
 export function quorumStore(clients: unknown, options: QuorumOptions, option: string): Store {
   checkClients(clients, option);
   known('options', options, OPTIONS);

@@ -15,7 +15,6 @@ export function redis(client: RedisClient): HoldfastStore {
   return redisStore(client, 'client');
 }
 
-/** @param option names the argument in the error */
 export function redisStore(client: unknown, option: string): Store {
   try {
     const { library, hasLine } = recognize(client);

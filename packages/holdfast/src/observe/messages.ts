@@ -6,7 +6,6 @@ import type { HoldfastWarning } from '../base/warning.js';
 export interface InstanceInfo {
   /** Unique, see `HoldfastCore.id`. */
   readonly id: string;
-  /** The kind of store, as messages name it. */
   readonly store: string;
   readonly prefix: string;
   readonly label: string;
@@ -15,7 +14,6 @@ export interface InstanceInfo {
 /** What each message has. */
 export interface HoldfastMessage {
   readonly instance: InstanceInfo;
-  /** The key of the lock. */
   readonly key: string;
   /** Set by the tracing channels if the operation failed. */
   error?: unknown;
@@ -57,7 +55,6 @@ export interface RenewMessage {
 /** `tracing:holdfast:release:*` */
 export interface ReleaseMessage extends HoldfastMessage {
   readonly id: string;
-  /** Of a lease of this process. */
   readonly fence?: number;
   /** Ms since the grant. */
   readonly held?: number;

@@ -13,7 +13,6 @@ import { quote } from '../base/text.js';
 const LONG_QUEUE = 100;
 /** After this time, a queue that was long counts as new. */
 const FORGET_MS = 60_000;
-/** The part of the ttl by which a renewal is late. */
 const LATE = 1 / 10;
 /** Work that ends so soon after the loss of its lease was told to end by it. */
 const OUTLIVED_MS = 100;
@@ -24,7 +23,6 @@ const PAUSE_MS = 1000;
 
 export class Warnings {
   readonly #telemetry: Telemetry;
-  /** The calls and leases that were reported. */
   readonly #told = new WeakSet<object>();
   /** The size at which a queue was last reported, and when it was last long. */
   readonly #queues = new Map<string, { readonly size: number; readonly at: number }>();
@@ -51,7 +49,6 @@ export class Warnings {
     this.#tell('HOLDFAST_SELF_WAIT', text, key);
   }
 
-  /** So many calls of this process wait. */
   queue(now: number, key: string, size: number): void {
     if (size < LONG_QUEUE) return;
     for (const [one, { at }] of this.#queues) {
@@ -77,7 +74,6 @@ export class Warnings {
     this.#tell('HOLDFAST_LONG_HOLD', text, key);
   }
 
-  /** The object of a held lease was collected. */
   forgotten(now: number, { key, grantedAt }: Hold): void {
     const text =
       `the lease of ${quote(key)} was forgotten: it was granted ${seconds(now - grantedAt)} ago, ` +
@@ -94,7 +90,6 @@ export class Warnings {
     this.#tell('HOLDFAST_SHORT_TTL', text, key);
   }
 
-  /** A lost lease is released. */
   outlived(now: number, hold: Hold): void {
     const lostAt = this.#telemetry.lostAt.get(hold) ?? now;
     const late = now - Math.min(lostAt, hold.validUntil);
@@ -161,7 +156,6 @@ export class Warnings {
     this.#tell('HOLDFAST_POLLING', text);
   }
 
-  /** The client's connection has died silently. */
   mute(now: number, text: string): void {
     if (this.#isQuiet('mute', now, this.#telemetry.settings.longWait)) return;
     this.#tell('HOLDFAST_SILENT_CLIENT', text);

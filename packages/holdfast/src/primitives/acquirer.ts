@@ -20,7 +20,6 @@ import {
 import * as failures from '../acquire/failures.js';
 import type { AcquireRequest } from '../acquire/call.js';
 
-/** The resource that an acquirer requests. */
 export interface Subject {
   readonly key: string;
   readonly kind: LockKind;
@@ -31,9 +30,8 @@ export interface Subject {
   readonly strict?: boolean;
   /** See `AcquireRequest.candidate`. */
   readonly candidate?: boolean;
-  /** The default for leases that are renewed. */
+  /** Of leases that are renewed. */
   readonly maxHold?: number | undefined;
-  /** Replaces `Core.acquire`. */
   readonly send?: (request: AcquireRequest) => Promise<Hold | null>;
 }
 
@@ -42,13 +40,11 @@ const SHORT_MS = 100;
 
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
 
-/** `make` creates the lease object. */
 export class Acquirer<L extends Lease> {
   readonly core: Core;
   readonly #subject: Subject;
   readonly #options: LockOptions;
   readonly #make: (hold: Hold, core: Core) => L;
-  /** Of calls without options, by wait time. */
   readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
   /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
@@ -107,7 +103,6 @@ export class Acquirer<L extends Lease> {
     );
   }
 
-  /** Options of the call take precedence over those of the lock. */
   terms(options: AcquireOptions | undefined, wait: number): ResolvedAcquireOptions {
     if (options !== undefined) {
       const terms = resolveTerms(
@@ -129,7 +124,6 @@ export class Acquirer<L extends Lease> {
     return terms;
   }
 
-  /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
   #request(
     weight: number,
     options: AcquireOptions | undefined,
@@ -143,7 +137,6 @@ export class Acquirer<L extends Lease> {
   }
 }
 
-/** For locks without a lease class of their own. */
 export function plainLease(hold: Hold, core: Core): Lease {
   return new Lease(hold, core);
 }

@@ -25,7 +25,6 @@ export async function explained(core: Core, key: string, error: unknown): Promis
   return atCaller(error, describe(core, place, await question(core, key)));
 }
 
-/** `undefined` if the store does not answer soon. */
 function question(core: Core, key: string): Promise<InspectReply | undefined> {
   const all = asked.get(core) ?? new Map<string, Promise<InspectReply | undefined>>();
   asked.set(core, all);

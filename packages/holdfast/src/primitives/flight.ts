@@ -19,7 +19,6 @@ import { type Acquirer, quietly } from './acquirer.js';
 export const SEATS = 2_000_000;
 
 export interface Caller {
-  /** Used if this caller is chosen. */
   readonly work: (lease: Lease) => unknown;
   /** Another caller computes, or is about to. May be called again. */
   onWaiting(): void;
@@ -39,9 +38,7 @@ export type FlightOutcome =
   | { readonly kind: 'ended' };
 
 export interface FlightLocks {
-  /** All seats. */
   readonly lead: Acquirer<Lease>;
-  /** One seat. */
   readonly wait: Acquirer<Lease>;
   /** No caller can join any more. */
   readonly closed: () => void;
@@ -74,7 +71,6 @@ export class Flight {
     return !this.#replied && this.#trouble === undefined;
   }
 
-  /** The failure of the last request, if it failed. */
   get trouble(): unknown {
     return this.#trouble;
   }

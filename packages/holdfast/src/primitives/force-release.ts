@@ -35,7 +35,6 @@ export interface Force {
   /** The id of one holder, whichever of its tasks holds now; or `''`. */
   readonly holder: string;
   readonly reason: string;
-  /** How long to wait for the processes to confirm. */
   readonly wait: number;
 }
 
@@ -64,9 +63,7 @@ class ForceRelease {
   readonly #core: Core;
   readonly #key: string;
   readonly #force: Force;
-  /** `''` for all leases. */
   readonly #root: string;
-  /** By the id under which the store knows the lease. */
   readonly #markers = new Map<string, readonly string[]>();
 
   constructor(core: Core, key: string, force: Force) {
@@ -124,7 +121,6 @@ class ForceRelease {
     return new HoldfastError('HOLDFAST_REFUSED', `Holdfast: ${what}: ${why}. ${instead}`, { key });
   }
 
-  /** Sets a marker for each hold. */
   async #tell(): Promise<void> {
     const core = this.#core;
     const command = { op: 'inspect', key: this.#key, limit: TOLD_MAX } as const;

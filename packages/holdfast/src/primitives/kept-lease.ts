@@ -17,7 +17,6 @@ import { Lease, type ReleaseOutcome } from '../lease/lease.js';
 import { retry } from '../base/retry.js';
 import { quote } from '../base/text.js';
 
-/** After an attempt without a reply. */
 const RETRY_MS = 20;
 
 export class KeptLease extends Lease {

@@ -7,10 +7,8 @@ import { ask } from './inspection.js';
 import { Pause } from '../base/pause.js';
 import { checkAwait, type WaitOptions } from './gate-options.js';
 
-/** The most waiters that are read to find a place. */
 const SHOWN_MAX = 1000;
 
-/** Rejects with `HOLDFAST_UNREACHABLE` without an answer. */
 export function stateOf(core: Core, key: string, limit = 1): Promise<InspectReply> {
   return ask(core, { op: 'inspect', key, limit });
 }

@@ -27,9 +27,8 @@ import { quote } from '../base/text.js';
 /** Locks to try together after a refusal. Doubled each time all of them are granted. */
 const PROBE_MIN = 16;
 
-/** Of the whole acquisition. */
 export interface MultiAcquireLimits {
-  /** In ms; with 0 it tries once and does not wait. */
+  /** In ms; with 0 it tries once. */
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -40,7 +39,6 @@ export interface MultiAcquired {
   readonly lost: AbortSignal;
 }
 
-/** `null` if `wait` is 0 and not all locks are free. */
 export async function acquireAll(
   ...args: ConstructorParameters<typeof MultiAcquire>
 ): Promise<MultiLease | null> {
@@ -54,7 +52,6 @@ export class MultiAcquire {
   readonly #options: AcquireOptions;
   readonly #bounds: MultiAcquireLimits;
   readonly #leases: Lease[] = [];
-  /** On the local clock. */
   #until = 0;
   #asked = false;
   /** Why the store did not reply to the last tries. */
@@ -107,7 +104,6 @@ export class MultiAcquire {
     return true;
   }
 
-  /** In the queue of one lock, for the remaining time. */
   async #waitFor(next: Acquirer<Lease>): Promise<Lease> {
     const wait = this.#until - this.#clock.now();
     if (wait <= 0) throw this.#trouble ?? this.#timedOut();
@@ -187,7 +183,6 @@ export class MultiAcquire {
     for (const lease of this.#leases) void quietly(lease.release());
   }
 
-  /** Returns a function that removes the listener of the caller's signal. */
   #bind(): () => void {
     const { signal } = this.#bounds;
     const abort = (): void => this.#end.abort(aborted(this.#next, signal?.reason));

@@ -27,9 +27,7 @@ import { quote } from '../base/text.js';
 
 /** How many holds are read to choose one; an owner may have more. */
 const SHOWN = 20;
-/** How often to choose again when the chosen hold has gone. */
 const TRIES = 20;
-/** The end of the ids that `ownerLocks` makes. */
 const MADE_HERE = '-owner';
 const TTL_MIN = 10;
 const TTL_MAX = 86_400_000;

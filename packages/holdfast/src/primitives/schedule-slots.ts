@@ -51,7 +51,6 @@ export class Slot {
     this.#marker = markerKey(key, slot);
   }
 
-  /** The run that has marked the slot. */
   async taken(): Promise<HolderInfo | null> {
     return holderOf(this.#core, this.#marker);
   }
@@ -66,7 +65,6 @@ export class Slot {
     (await quietly(mark(this.#core, this.#marker + how, ttl, undefined)))?.leave();
   }
 
-  /** After a run has marked the slot. */
   async state(): Promise<SlotState> {
     const look = (key: string): Promise<HolderInfo | null> => holderOf(this.#core, key);
     const marker = this.#marker;

@@ -66,7 +66,6 @@ export class ScheduledRun {
   }
 }
 
-/** What the calls of one schedule share. */
 export class ScheduledRuns {
   readonly #core: Core;
   readonly #key: string;

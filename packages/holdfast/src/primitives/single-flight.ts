@@ -209,7 +209,6 @@ export class SingleFlight {
   }
 }
 
-/** A computation, and the one around it in the asynchronous context. */
 interface Computation {
   readonly flights: ReadonlyMap<string, Flight>;
   readonly key: string;
@@ -217,11 +216,9 @@ interface Computation {
   ended?: boolean;
 }
 
-/** That the running code is part of. */
 const inside = new AsyncLocalStorage<Computation>();
 
 interface Limits {
-  /** On the local clock. */
   readonly until: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;

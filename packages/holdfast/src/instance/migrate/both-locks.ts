@@ -33,7 +33,6 @@ const POLL_MS = 50;
 
 /** A mutex that also holds the lock of another library. */
 export class BothLocks {
-  /** Of the Holdfast lock. */
   readonly key: string;
   readonly #acquirer: Acquirer<Lease>;
   readonly #old: OldLock;
@@ -96,7 +95,7 @@ export class BothLocks {
     return terms;
   }
 
-  /** @param throws true to reject if the Holdfast lease is not granted in time */
+  /** @param throws to reject if the Holdfast lease is not granted in time */
   async #both(
     options: BothAcquireOptions,
     terms: ResolvedAcquireOptions,

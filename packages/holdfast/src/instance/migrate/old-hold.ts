@@ -16,12 +16,10 @@ import type { OldLock } from './old-lock.js';
 
 export interface OldHoldParts {
   readonly lock: OldLock;
-  /** The value that this holder wrote. */
   readonly holder: string;
   readonly ttl: number;
   readonly clock: Clock;
   readonly suspend: SuspendDetector;
-  /** For one request. */
   readonly requestTimeout: number;
 }
 
@@ -32,9 +30,7 @@ export interface OldHoldEvents {
   isWanted(): boolean;
 }
 
-/** The part of the ttl after which the lock is renewed. */
 const RENEW_AT = 0.5;
-/** The part of the ttl for which a renewal waits for its answer. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
 /** Between two attempts to release the lock, or to end a doubt. */
@@ -76,7 +72,6 @@ export class OldHold {
     else if (suspend.toLocal(this.#sent, now) !== this.#sent.at) void this.#renew();
   }
 
-  /** Waits while the lock is in doubt. */
   async verify(): Promise<boolean> {
     const { clock } = this.#parts;
     const pause = new Pause(clock);
@@ -93,7 +88,7 @@ export class OldHold {
     await this.#extend(withDrift(ms), this.#parts.requestTimeout);
   }
 
-  /** Ends renewal. The lock expires. */
+  /** The lock expires. */
   leave(): void {
     this.#over = true;
     this.#timer?.cancel();

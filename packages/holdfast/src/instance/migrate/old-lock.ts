@@ -21,7 +21,6 @@ export interface LockFormat {
 type Vote = 0 | 1;
 
 export class OldLock {
-  /** In the other library's format. */
   readonly key: string;
   readonly #ports: readonly ClientPort[];
   readonly #format: LockFormat;

@@ -35,7 +35,6 @@ export class GateCommands {
     return status;
   }
 
-  /** As `look`, for any count. */
   lookAtAny({ key, kind, ttl, retention }: GateSubject): Promise<GateStatus> {
     const gate = { key, kind, count: 0, generation: 0, ttl, retention };
     return this.#ask(

@@ -20,7 +20,6 @@ export class GateQueue {
   readonly #poll: (line: GateQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
-  /** In a row, without an answer. */
   #failures = 0;
 
   constructor(clock: Clock, poll: (line: GateQueue) => void) {

@@ -49,9 +49,7 @@ export interface GateResult {
   readonly generation: number;
   /** How many arrivals were missing after its own; -1 if it did not arrive. */
   readonly rank: number;
-  /** As last reported. */
   readonly missing: number;
-  /** The current generation at the end. */
   readonly current: number;
 }
 
@@ -71,9 +69,7 @@ export class GateWaiter {
   missing = 0;
   /** An arrival with this id was sent and not answered: it may have counted. */
   doubtful = false;
-  /** An arrival was sent for this generation. */
   sent = false;
-  /** The one that the store knows for it. */
   channel = '';
   readonly calledAt: number;
   heardAt: number;
@@ -126,7 +122,6 @@ export class GateWaiter {
     return candidate <= now && candidate > now - (askedAt - calledAt) * 1000 * SLOW;
   }
 
-  /** To another generation, with another id. */
   bind(generation: number, id: string): void {
     this.generation = generation;
     this.bound = generation !== 0;

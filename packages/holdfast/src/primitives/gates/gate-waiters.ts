@@ -32,7 +32,6 @@ import { type GateResult, type GateSubject, GateWaiter, type GateRequest } from 
 import { retryUntilAnswered, type GatePolicy } from './retry.js';
 import type { Wake } from '../../store/wake-channel.js';
 
-/** The most arrivals that one poll keeps alive. */
 const POLL_MAX = 1000;
 
 export interface GateParts {
@@ -190,7 +189,6 @@ export class GateWaiters {
     void this.#ask(waiter);
   }
 
-  /** Decides about a generation that began at about the time of the call. */
   #compared(waiter: GateWaiter, reply: GateStatus): void {
     const { candidate, subject } = waiter;
     const next = subject.kind === 'barrier' && reply.fate === 'open';
@@ -247,7 +245,7 @@ export class GateWaiters {
     if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 
-  /** For a part of a queue; false if there was no answer. */
+  /** False if there was no answer. */
   async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
     const [{ subject, generation }] = waiters as [GateWaiter];
     const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
@@ -311,7 +309,7 @@ export class GateWaiters {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends a call without success, and withdraws the arrival at a barrier. */
+  /** Also withdraws the arrival at a barrier. */
   #giveUp(waiter: GateWaiter, error: HoldfastError): void {
     if (waiter.settled) return;
     this.#end(waiter);

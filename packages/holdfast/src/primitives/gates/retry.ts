@@ -7,11 +7,10 @@ import * as failures from '../../acquire/failures.js';
 import { retry, spread } from '../../base/retry.js';
 
 export interface GatePolicy {
-  /** The answer is not needed any more. */
   over(): boolean;
   /** An attempt failed. If it was not answered, the store may have carried it out. */
   failed(failure: StoreFailure): void;
-  /** Ms until the attempts end. */
+  /** In ms. */
   readonly patience: number;
   /** A pause does not keep the process alive. */
   readonly weak?: boolean;
