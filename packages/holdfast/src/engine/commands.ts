@@ -109,6 +109,7 @@ export interface Turn {
   readonly op: 'turn';
   readonly key: string;
   readonly id: string;
+  /** As the store granted it. */
   readonly fence: number;
   /** The last fence that a task of the root used. Those after it become free. */
   readonly used: number;

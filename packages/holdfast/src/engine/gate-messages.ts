@@ -71,6 +71,7 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
+/** Of the generation that the command named. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;
@@ -93,6 +94,7 @@ export interface GateStatus {
   readonly next: Micros;
 }
 
+/** The key is in use by a gate of another kind, or with another count. */
 export interface GateOther {
   readonly status: 'other';
   readonly now: Micros;

@@ -40,6 +40,7 @@ export interface Full {
   readonly length: number;
 }
 
+/** The resource is in use as another kind, or with another capacity. */
 export interface Mismatch {
   readonly status: 'mismatch';
   readonly now: Micros;
@@ -138,6 +139,7 @@ export interface RenewManyReply {
    * `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
+  /** Of one of the leases that were not renewed. */
   readonly failure?: Error;
 }
 

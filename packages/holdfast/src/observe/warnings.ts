@@ -13,6 +13,7 @@ import { quote } from '../base/text.js';
 const LONG_QUEUE = 100;
 /** After this time, a queue that was long counts as new. */
 const FORGET_MS = 60_000;
+/** The part of the ttl by which a renewal is late. */
 const LATE = 1 / 10;
 /** Work that ends so soon after the loss of its lease was told to end by it. */
 const OUTLIVED_MS = 100;

@@ -39,6 +39,7 @@ export interface MultiAcquired {
   readonly lost: AbortSignal;
 }
 
+/** `null` if `wait` is 0 and not all locks are free. */
 export async function acquireAll(
   ...args: ConstructorParameters<typeof MultiAcquire>
 ): Promise<MultiLease | null> {

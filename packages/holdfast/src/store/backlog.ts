@@ -23,6 +23,7 @@ const ENDS = 1;
 const ASKS = 2;
 type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
 
+/** Of the commands that ask for nothing. */
 const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
   ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
   ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },

@@ -20,9 +20,11 @@ import { growing } from '../base/retry.js';
 import type { EchoAnswer, Store, WakeChannel } from './port.js';
 
 const DELAY = growing(100, 5000);
+/** How often to look whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
 /** After this time a channel that is down is replaced. */
 const DOWN_MS = 2000;
+/** Between two messages to itself while they do not arrive. */
 const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {

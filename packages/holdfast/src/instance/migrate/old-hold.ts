@@ -30,7 +30,9 @@ export interface OldHoldEvents {
   isWanted(): boolean;
 }
 
+/** The part of the ttl after which the lock is renewed. */
 const RENEW_AT = 0.5;
+/** The part of the ttl for which a renewal waits for its answer. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
 /** Between two attempts to release the lock, or to end a doubt. */
@@ -72,6 +74,7 @@ export class OldHold {
     else if (suspend.toLocal(this.#sent, now) !== this.#sent.at) void this.#renew();
   }
 
+  /** Waits while the lock is in doubt. */
   async verify(): Promise<boolean> {
     const { clock } = this.#parts;
     const pause = new Pause(clock);

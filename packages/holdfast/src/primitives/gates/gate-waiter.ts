@@ -70,6 +70,7 @@ export class GateWaiter {
   /** An arrival with this id was sent and not answered: it may have counted. */
   doubtful = false;
   sent = false;
+  /** The wake channel that the store knows for it. */
   channel = '';
   readonly calledAt: number;
   heardAt: number;

@@ -112,6 +112,7 @@ export type Vote =
   | { readonly status: 'guarded'; readonly time: Micros; readonly until: Micros }
   | { readonly status: 'unmarked' };
 
+/** A key, and the time of the quorum until which its record must be kept. */
 export type LongRecord = readonly [key: string, until: Micros];
 
 /** From when on a server without memory votes, and what it must know then. */
@@ -121,6 +122,7 @@ export interface Decision {
    * the decision must not count for that boot.
    */
   readonly boot: string;
+  /** By the time of the quorum. */
   readonly from: Micros;
   /** The keys for which it votes later. */
   readonly long: readonly LongRecord[];

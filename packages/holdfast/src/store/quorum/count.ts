@@ -106,6 +106,7 @@ export class Count {
   }
 }
 
+/** The value that a majority has accepted. */
 export function chosen(
   votes: Round['agreed'],
   majority: number,

@@ -12,6 +12,7 @@ import type { Member } from './member.js';
 import type { Members } from './members.js';
 
 const HEAL_MS = 100;
+/** Further values are not sent. */
 const WAITING_MAX = 2000;
 
 interface Value {

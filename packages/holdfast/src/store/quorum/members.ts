@@ -11,7 +11,7 @@ import { refusalOf } from './refusals.js';
 import { verdictOf } from './restarts.js';
 import { ServerClocks } from './server-clocks.js';
 
-/** In ms. */
+/** A clock that is further off, in ms, is reported. */
 const CLOCK_OFF = 1000;
 const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>> = {
   ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
@@ -27,8 +27,8 @@ const SLOW_MAX_MS = 50;
 const YIELD_FACTOR = 8;
 const YIELD_MIN_MS = 100;
 const YIELD_MAX_MS = 1000;
+/** Of a new round in the usual time; of a longer one: what becomes busy stays so for a while. */
 const USUAL_WEIGHT = 0.1;
-/** The same for a longer one: what becomes busy stays so for a while. */
 const LONGER_WEIGHT = 0.5;
 /** How often a server without memory is asked whether it may vote. */
 const LOOK_EVERY_MS = 1000;

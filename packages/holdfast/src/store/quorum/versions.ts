@@ -12,6 +12,7 @@ export interface Open {
   readonly accepted: string;
   /** Messages of a change that this version completes. */
   readonly again: readonly Message[];
+  /** A majority has accepted the state. */
   readonly settled: boolean;
   /** The greatest fence of any key at the servers of the majority; 0: no read was made. */
   readonly mark: number;
