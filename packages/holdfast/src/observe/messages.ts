@@ -21,7 +21,7 @@ export interface HoldfastMessage {
 
 /** `tracing:holdfast:acquire:*`, and `holdfast:wait` with the same object. */
 export interface AcquireMessage extends HoldfastMessage {
-  /** Asked for, and those that the lock has. */
+  /** The permits that are asked for, and those that the lock has. */
   readonly permits: number;
   readonly capacity: number;
   /** In ms. */

@@ -65,7 +65,7 @@ export class Barrier {
    * generation starts by itself.
    *
    * Cancellation: if `signal` aborts or the wait ends, the call rejects at once and breaks the
-   * generation in the background. If that opens at the same moment, the others continue.
+   * generation in the background. If it opens at the same moment, the others continue.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_BROKEN`, `HOLDFAST_MISMATCH`
    * (the key is used with another number of parties or as a latch), `HOLDFAST_UNREACHABLE`,

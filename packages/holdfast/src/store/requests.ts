@@ -30,7 +30,7 @@ const LONG_TURN = 50;
 /** Exactly one of the first two is called, and a late reply after it. */
 export interface Receiver<R> {
   answered(reply: R): void;
-  /** The deadline may have passed. */
+  /** Also after the deadline, without a reply. */
   failed(failure: StoreFailure): void;
   /** After the deadline. */
   late(reply: R): void;
