@@ -8,13 +8,13 @@
  *                 \---an arrival expired, end--> broken, and the next generation is closed
  *
  * A generation's number is above every earlier one, like a fence (I2), so an arrival for an old
- * generation is not counted. The gate remembers arrivals by id for the current generation and the
- * one before (I3). A bounded list of broken generations tells how older ones ended: one before its
+ * generation is not counted. Arrivals are remembered by id for the current generation and the one
+ * before (I3). A bounded list of broken generations tells how older ones ended: one before its
  * start is unknown, and never reported as open.
  *
- * A deleted latch is kept for a while, as a gate with a new generation and the count 0. It has no
- * kind: the next call that names that generation, or none, decides what it becomes. So an arrival
- * that was under way during the deletion is told that its generation is broken.
+ * A deleted latch is kept for a while, as a gate with a new generation, the count 0 and no kind:
+ * the next call that names that generation, or none, decides what it becomes. So an arrival that
+ * was under way is told that its generation is broken.
  *
  * Only this file and `gates.ts` write the fields (`saved.ts` restores them); a test holds this. I9:
  * `endsAt` and `retention` limit the life of the gate.

@@ -6,11 +6,11 @@
  *                ^--------a command asks it (push)-------/
  *
  * A process at the head has to ask: it finds a grant whose push was lost, and the end of a lease
- * that was not released. Further back that can wait. So the reply to a poll allows a pause of more
- * periods the further the process is from the head, at most `PERIODS_MAX`: with n processes, at
- * most about 19 + n / 16 polls in a period. The store adds the pause to the time for which the
- * process may be silent. A pause needs `PROCESSES` other processes near the head: if one of them
- * dies with all its waiters, the others notice it.
+ * that was not released. Further back that can wait. So the reply to a poll allows a pause, longer
+ * with the distance from the head, at most `PERIODS_MAX` periods: with n processes, at most about
+ * 19 + n / 16 polls in a period. The store adds the pause to the time for which the process may be
+ * silent. A pause needs `PROCESSES` other processes near the head, which notice it if one of them
+ * dies with all its waiters.
  *
  * The queue may move on faster. So a command asks paused processes to poll at once:
  *

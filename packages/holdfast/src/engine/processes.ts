@@ -6,11 +6,10 @@
  *     heard, silent --last waiter leaves--> unknown
  *     heard --a poll allows it a pause--> paused --a poll, or a command asks it--> heard
  *
- * A process polls its waiters once per poll period, or after an allowed pause (see `idle.ts`). Each
- * of its commands says how long it may be silent afterwards. The store drops a waiter of a silent
- * process when its turn comes; if the process is alive after all, the ticket restores the place. So
- * all waiters of a dead process together delay the queue by no more than one of them, even without
- * subscriber counts.
+ * A process polls once per poll period, or after an allowed pause (see `idle.ts`). Each of its
+ * commands says how long it may be silent afterwards. A waiter of a silent process is dropped when
+ * its turn comes; if the process is alive after all, the ticket restores the place. So all waiters
+ * of a dead process delay the queue by no more than one of them, even without subscriber counts.
  */
 import type { Micros } from './commands.js';
 

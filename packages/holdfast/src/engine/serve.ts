@@ -2,12 +2,12 @@
  * Serves the queue: the store grants freed permits directly to waiters.
  *
  * Each command that finds free capacity grants it to the head of the queue, notifies the waiter's
- * process, and repeats this while the head fits. The order is strict: if the head does not fit,
- * later waiters wait too, so no large request starves (I4). A waiter whose channel has no
- * subscriber, or whose process is silent (see `processes.ts`), counts as dead and loses its place;
- * if it is alive after all, its ticket restores it. A waiter without a channel is granted in turn
- * and finds the grant by polling (I5). One that can never be granted (see `hopeless`) also loses
- * its place: it learns that by polling, repeats its request, and gets the reason.
+ * process, and repeats this while the head fits. If it does not fit, later waiters wait too, so no
+ * large request starves (I4). A waiter whose channel has no subscriber, or whose process is silent
+ * (see `processes.ts`), counts as dead and loses its place; if it is alive after all, its ticket
+ * restores it. A waiter without a channel is granted in turn and finds the grant by polling (I5).
+ * One that can never be granted (see `hopeless`) also loses its place: it learns that by polling,
+ * repeats its request, and gets the reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import { endOf, type Holder, type Joining, type Waiter } from './entries.js';

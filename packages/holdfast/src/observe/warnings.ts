@@ -1,7 +1,7 @@
 /**
  * Warnings: what is probably a mistake of the program, and what endangers leases. This file decides
  * which observations become warnings, and has the texts. It is loaded with the first observation
- * that anything listens to; the library prints nothing.
+ * that has a receiver; the library prints nothing.
  */
 import type { AcquireRequest } from '../acquire/call.js';
 import type { HoldfastWarning, HoldfastWarningCode } from '../base/warning.js';

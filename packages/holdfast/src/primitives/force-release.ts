@@ -6,11 +6,11 @@
  *
  * Each victim gets a marker beforehand, with the reason and the process that ends its lease. Its
  * process reads the marker when the store does not know the lease any more, stops to believe in the
- * lease, and removes the marker. A marker lasts longer than the lease would have. So once no marker
- * is left, no process believes in an ended lease; `overlap` is 0 only then.
+ * lease, and removes the marker, which lasts longer than the lease would have. So once no marker is
+ * left, no process believes in an ended lease; `overlap` is 0 only then.
  *
- * A mutex's lease may go from task to task of its process without a command. So the store knows the
- * process, by the id of its first task, and not which task holds.
+ * A mutex's lease may go from task to task without a command. So the store knows its process, by
+ * the id of the first task, and not which task holds.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';

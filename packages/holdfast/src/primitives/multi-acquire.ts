@@ -5,9 +5,9 @@
  *          \--one refused--> waiting for it --granted--> trying those after it --> …
  *     any --timeout, abort, failure, loss--> released, and rejected
  *
- * A try does not queue. All tries of one turn take one round trip. Only the locks before the first
- * refusal are kept: a waiter may hold only locks that come before the awaited one in the order. It
- * waits for one lock at a time, in the store's queue. All acquisitions of several locks wait in one
+ * A try does not queue; all tries of one turn take one round trip. Only the locks before the first
+ * refusal are kept: a waiter holds only locks that come before the awaited one in the order, and
+ * waits for one lock at a time, in the store's queue. All acquisitions of several locks use one
  * global order, so a circular wait is impossible (hold-and-wait without circular wait; Havender,
  * 1968). The queue is first in, first out, so no waiter starves (I4).
  *

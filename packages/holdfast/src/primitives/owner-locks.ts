@@ -6,10 +6,10 @@
  *     any number of holds --expiry, force--> free
  *
  * Each hold is an acquisition with its own id; the store joins the holds of one owner in one lease
- * (`Acquire.owner`). Each hold has an end there, and the lock has one, so `lock` and `renew` extend
- * all holds of the owner. `unlock` reads the ids and releases one by its id. So a repeated or late
- * unlock ends the chosen hold or nothing, never a hold of another owner or a newer one (I3, I8). If
- * two calls choose the same hold, one of them ends it, and the other chooses again.
+ * (`Acquire.owner`). Each has an end there, and the lock has one, so `lock` and `renew` extend all
+ * of them. `unlock` reads the ids and releases one by its id: repeated or late, it ends the chosen
+ * hold or nothing, never a hold of another owner or a newer one (I3, I8). If two calls choose the
+ * same hold, one of them ends it, and the other chooses again.
  *
  * This process keeps no state of a lock that it was not asked to renew.
  */

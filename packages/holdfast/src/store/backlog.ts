@@ -7,14 +7,14 @@
  *        \--otherwise--> waits --room--> under way
  *                          \--no request is answered within its time limit--> failed
  *
- * Requests have one of three ranks. Those that keep a lease or a place in a queue never wait: a
- * timer sends them, so they are few. Of those that wait, the ones that end something go first: a
- * lock that is released late keeps others from it.
+ * Requests that keep a lease or a place in a queue never wait: a timer sends them, so they are few.
+ * Of the others, those that end something go first: a lock that is released late keeps others from
+ * it.
  *
- * Invariants: waiting requests of one key are sent in the order in which they were posted, so one
- * that ends something waits behind one of its key that asks. Requests of the first rank may
- * overtake others of their key: they change neither its holders nor the order of its queue. While a
- * request waits, another one is under way, or a flush is due.
+ * Invariants: waiting requests of one key are sent in the order in which they were posted, also one
+ * that ends something behind one that asks. Those that never wait may overtake others of their key:
+ * they change neither its holders nor the order of its queue. While a request waits, another one is
+ * under way, or a flush is due.
  */
 import type { Command, Op } from '../engine/commands.js';
 

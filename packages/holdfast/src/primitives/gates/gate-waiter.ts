@@ -5,9 +5,9 @@
  *        \---opened, broken, or counted (without a wait)--> settled
  *     either --timeout, abort, failure, close--> settled, and its generation is withdrawn
  *
- * An arrival has an id, and is bound to a generation before it is sent. So one that is sent twice
- * or comes late counts once or not at all (I3). It is bound only to a generation that had begun
- * when the call was made:
+ * An arrival has an id, and is bound to a generation before it is sent: sent twice or late, it
+ * counts once or not at all (I3). It is bound only to a generation that had begun when the call was
+ * made:
  *
  *     known from an earlier reply -> bound
  *     reported as current, and began before the call -> bound

@@ -6,11 +6,9 @@
  *
  * With the client's own `sendCommand`, a command waits until an earlier one is answered, and a
  * later one may overtake it. So the commands go to the client of the master directly, during one
- * call of `_execute`.
- *
- * While the master is not connected, `_execute` would keep the commands for seconds and ask the
- * sentinels without a pause. So they are rejected until a master is known, and the caller repeats
- * them.
+ * call of `_execute`. While the master is not connected, `_execute` would keep them for seconds and
+ * ask the sentinels without a pause. So they are rejected until a master is known, and the caller
+ * repeats them.
  */
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 

@@ -5,10 +5,9 @@
  *     no answer --a new connection is answered twice, the client not--> dead
  *         \--the client is answered, or the new connection is not--> another reason
  *
- * A client that waits for the reply to a blocking command looks the same. With ioredis the head of
- * its queue tells: if that is a script, it blocks nothing, and the connection is ended, so the
- * client connects again. node-redis shows neither the command nor a way to connect again, so its
- * program is told.
+ * A client that waits for the reply to a blocking command looks the same. The head of the queue of
+ * ioredis tells: a script blocks nothing, so the connection is ended, and the client connects
+ * again. node-redis shows neither the command nor a way to connect again, so its program is told.
  */
 import { type Line, openLine } from './line.js';
 import type { ClientPort } from './port.js';

@@ -1,11 +1,11 @@
 /**
  * Processes that contend for a key help each other, so they do not overtake each other's ballots
- * again and again.
+ * again and again ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md)).
  *
- * The ballot follows the lock. An accept promises the next ballot. If another process (the new
- * holder) will probably change the key next, the proposer does not use that ballot: the servers
- * publish it with the value to that process. Once a majority has published both, it knows what a
- * majority of promises would tell it, and needs no read:
+ * The ballot follows the lock. If another process (the new holder) will probably change the key
+ * next, the proposer does not use the ballot that its accept promised: the servers publish it with
+ * the value to that process. Once a majority has published both, it knows what a majority of
+ * promises would tell it, and needs no read:
  *
  *     =next proof key\nvalue         with the ballot of the value, by each server that accepts it
  *
@@ -26,10 +26,10 @@
  * (clock of the quorum), and its sender repeats it only then.
  *
  * Every client that may publish can send messages, and every one that may subscribe can read them.
- * So each is signed with the secret of its receiver. A process writes its secret into the records
- * that it changes, where only clients with rights to the keys read it. Until a waiter has changed
- * the record, the token of its request is its secret. A message without a proof, or an unreadable
- * one, is dropped and counted.
+ * So each is signed with the secret of its receiver, which a process writes into the records that
+ * it changes, where only clients with rights to the keys read it. Until a waiter has changed the
+ * record, the token of its request is its secret. A message that is unreadable or without a proof
+ * is dropped and counted.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';

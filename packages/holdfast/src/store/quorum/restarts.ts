@@ -11,8 +11,8 @@
  *     a majority of all servers votes, or all others answer    votes when their records have ended
  *     else                                                     does not vote
  *
- * A value that the server accepted just before its restart may still be on its way to the others.
- * So their records are read some time after it fell silent.
+ * A value that it accepted just before its restart may still be on its way to the others, so their
+ * records are read some time after it fell silent.
  */
 import type { Micros } from '../../engine/commands.js';
 import {

@@ -1,8 +1,8 @@
 /**
  * The clock of a quorum: the median of the clocks of all its servers. A minority of wrong clocks
- * changes nothing while the others answer. A wrong clock counts as a failed server: with n servers
- * dead and one wrong clock, no process can tell which one is right, and the bounds of the median
- * are as far apart as the clocks.
+ * changes nothing while the others answer. With n servers dead and one wrong clock, no process can
+ * tell which one is right, and the bounds of the median are as far apart as the clocks: so a wrong
+ * clock counts as a failed server.
  *
  * A clock is known only from an answer: it was read after the request was sent and before the
  * answer came. That gives bounds of each clock, and of the median. The clock of a server that did
