@@ -1,8 +1,8 @@
 /**
- * The requests of the watchdog about leases: to extend them, and to read how long they last.
+ * The requests of the watchdog: to extend leases, and to read how long they last.
  *
  * The time in an answer is counted from before its request was sent (I7). If the machine was
- * suspended after the request was sent, the answer has no meaning, and the request is repeated.
+ * suspended after that, the answer has no meaning, and the request is repeated.
  */
 import type {
   HolderView,
@@ -63,9 +63,9 @@ export class Inquiries {
   }
 
   /**
-   * Extends a lease to at least `ms` from now. Resolves to the answer of the store; rejects without
-   * one.
-   * @param wait the part of the ttl to wait for an answer, if it is to be repeated without one
+   * Extends a lease to at least `ms` from now. Rejects without an answer.
+   * @param wait the part of the ttl to wait for an answer, if the request is to be repeated without
+   *   one
    */
   renew(root: Root, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
     const count = (status: RenewReply['status']): number => (status === 'renewed' ? 1 : 0);
@@ -91,9 +91,8 @@ export class Inquiries {
   }
 
   /**
-   * Extends several leases with one command. Resolves to the reply, or to `undefined` if the
-   * machine was suspended after the request was sent; the request has to be repeated. Rejects
-   * without a reply.
+   * One command for several leases. Resolves to `undefined` if the machine was suspended after the
+   * request was sent: it has to be repeated. Rejects without a reply.
    */
   renewMany(roots: readonly Root[], ttl: number): Promise<RenewManyReply | undefined> {
     const count = (reply?: RenewManyReply): number => {
@@ -163,8 +162,8 @@ export class Inquiries {
   }
 
   /**
-   * Why a lease was ended by force, see `force-release.ts`; `undefined` if that is not known. The
-   * holder does not believe in the lease any more: removing the marker tells that.
+   * Why a lease was ended by force, see `force-release.ts`; `undefined` if unknown. Removing the
+   * marker tells that the holder does not believe in the lease any more.
    */
   async forced(root: Pick<Root, 'key' | 'id'>): Promise<LossReason | undefined> {
     const key = markerKey(root.key, 'forced', root.id);
@@ -248,8 +247,8 @@ export class Inquiries {
   }
 
   /**
-   * Handles the remaining time of a lease in an answer. Returns false if the machine was suspended
-   * after the request was sent; the request has to be repeated.
+   * The remaining time in an answer. False if the machine was suspended after the request was sent:
+   * it has to be repeated.
    */
   #confirm(root: Root, sent: Moment, left: Micros): boolean {
     const now = this.#suspend.moment();

@@ -3,12 +3,10 @@
  *
  *     quiet --a lease is held for a claim window--> listening --no such lease--> quiet
  *
- * A short lock opens no connection: for it there is one check in a claim window for the whole
- * process, and no command. A lease that is held for longer than a claim window costs the wake
- * connection of its process, which is kept while such a lease is held, and one `renew` with the
- * name of the channel, if the lease was granted before the channel was open. Later leases name the
- * channel when they are requested. Few of these commands are under way at a time: with thousands of
- * leases, renewals would come too late behind them.
+ * A short lock opens no connection: there is one check in a claim window for the whole process, and
+ * no command. A lease that is held for longer costs the wake connection of its process, and one
+ * `renew` with the name of the channel, if it was granted before the channel was open. Few of these
+ * commands are under way at a time: behind thousands, renewals would come too late.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';

@@ -7,9 +7,9 @@ import type { Hold } from './root.js';
  * The state of a lease:
  *
  * - `held`: the lock is certainly held.
- * - `doubted`: it is not known whether the lock is held. Either the machine may have been
- *   suspended, and the store is being asked; or the time of the lease is over, and the answer to a
- *   renewal may have arrived unread. See `Lease.verify`.
+ * - `doubted`: unknown. Either the machine may have been suspended, and the store is being asked;
+ *   or the time of the lease is over, and the answer to a renewal may have arrived unread. See
+ *   `Lease.verify`.
  * - `parked`: the lock is given up at a condition, and will be taken back.
  * - `released`: this process released it.
  * - `lost`: it ended before it was released; `signal` has aborted.

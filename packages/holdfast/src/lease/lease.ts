@@ -12,7 +12,7 @@ import { shownAs } from '../base/shown.js';
  * The result of a release:
  *
  * - `freed`: the lock was held until the call. It is free, or the next waiter holds it.
- * - `kept`: this hold is released, and others share the lease, so the lock stays held.
+ * - `kept`: this hold is released; others share the lease, so the lock stays held.
  * - `lost`: the lease had ended before. Nothing was freed, and no other lease was changed.
  */
 export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
@@ -71,20 +71,19 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * A number greater than the fence of every earlier lease of this key. The protected resource
-   * refuses a request whose fence is lower than the highest one it has seen. A safe integer, at
-   * least the microseconds of the server's clock. It grows when the lease waits at a condition, so
-   * read it when you need it.
+   * Greater than the fence of every earlier lease of this key. The protected resource refuses a
+   * request whose fence is lower than the highest one it has seen. A safe integer, at least the
+   * microseconds of the server's clock. It grows when the lease waits at a condition, so read it
+   * when you need it.
    */
   get fence(): number {
     return this.#hold.fence;
   }
 
   /**
-   * The number of holds that share the lease, including this one, as the store last reported it
-   * when it granted or released one of them in this process. 1 without `sharedBy`; 0 after this
-   * lease is released or lost. Later changes by other processes are not counted;
-   * `ownerLocks.holds` asks the store.
+   * The holds that share the lease, including this one, as the store last reported when it granted
+   * or released one in this process. 1 without `sharedBy`; 0 after this lease is released or lost.
+   * Later changes by other processes are not counted; `ownerLocks.holds` asks the store.
    */
   get holds(): number {
     return this.#away === undefined && this.#hold.state === 'held' ? this.#hold.root.holds : 0;
@@ -92,13 +91,12 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Aborts when the lease is lost: the store does not know it any more, or its time is over on the
-   * monotonic clock of this machine and no answer that has arrived extends it. Its time is over
-   * here before the server grants the lock to another holder, whether or not the server can be
-   * reached. The reason is a `HOLDFAST_LOST` error. The signal does not abort on release, nor while
-   * the lease is in doubt. In `run` it also aborts when the `signal` of the call aborts.
+   * monotonic clock of this machine and no answer that has arrived extends it. That is before the
+   * server grants the lock to another holder, whether or not the server can be reached. The reason
+   * is a `HOLDFAST_LOST` error. It does not abort on release, nor while the lease is in doubt. In
+   * `run` it also aborts when the `signal` of the call does.
    *
-   * While the event loop is blocked, the signal cannot abort. After long synchronous work, read
-   * `held`.
+   * It cannot abort while the event loop is blocked: after long synchronous work, read `held`.
    */
   get signal(): AbortSignal {
     if (this.#away !== undefined) return this.#away.controller.signal;
@@ -108,10 +106,10 @@ export class Lease implements AsyncDisposable {
   /**
    * True while the lock is certainly held. Each read checks the clock.
    *
-   * It is false after the end of the lease on the monotonic clock, and while the lease is in doubt:
-   * the wall clock advanced by more than a second without the monotonic clock, because the machine
-   * was suspended or its wall clock was set. A lease in doubt is not lost. The next answer of the
-   * store decides whether it is held or lost; `verify` waits for that answer.
+   * False after the end of the lease on the monotonic clock, and while the lease is in doubt: the
+   * wall clock advanced by more than a second without the monotonic clock, because the machine was
+   * suspended or its wall clock was set. A lease in doubt is not lost. The next answer of the store
+   * decides; `verify` waits for it.
    */
   get held(): boolean {
     return this.#away === undefined && this.#grantor.watchdog.believes(this.#hold);
@@ -128,9 +126,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Resolves to `held` once that is certain. It resolves at once, unless the lease is in doubt;
-   * then it resolves when the store has answered, or when the lease has ended on the monotonic
-   * clock. Never rejects.
+   * Resolves to `held` once that is certain: at once, unless the lease is in doubt; then when the
+   * store has answered, or when the lease has ended on the monotonic clock. Never rejects.
    */
   async verify(): Promise<boolean> {
     return this.#away === undefined && this.#grantor.watchdog.verified(this.#hold);
@@ -146,8 +143,7 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Throws unless `held`: `HOLDFAST_UNCERTAIN` for a lease in doubt (call `await verify()`, then
-   * check again), and `HOLDFAST_LOST` for a lease that is lost, released or given up at a
-   * condition.
+   * check again), and `HOLDFAST_LOST` for one that is lost, released or given up at a condition.
    */
   assertHeld(): void {
     if (!this.held) throw this.notHeld();
@@ -162,13 +158,13 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Ensures that the lock is held for at least `ms` from now, and sends a request only if less time
+   * Ensures that the lock is held for at least `ms` from now; sends a request only if less time
    * remains. Resolves to the remaining time.
    *
-   * Rejects with `HOLDFAST_LOST` if the lease has ended. Rejects with `HOLDFAST_UNCERTAIN` if the
-   * store did not answer (the lease is unchanged), or if less than `ms` remains after slow answers
-   * (the lease is held). Rejects with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`, and with
-   * `HOLDFAST_ABORTED` if `signal` aborts; the lease may be extended then.
+   * Rejects with `HOLDFAST_LOST` if the lease has ended; with `HOLDFAST_UNCERTAIN` if the store did
+   * not answer (the lease is unchanged), or if less than `ms` remains after slow answers (the lease
+   * is held); with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`; and with `HOLDFAST_ABORTED`
+   * if `signal` aborts: the lease may be extended then.
    */
   async ensure(ms: number, options?: CallOptions): Promise<number> {
     checkMs(ms, 0);
@@ -196,10 +192,10 @@ export class Lease implements AsyncDisposable {
   /**
    * Releases the lock and hands it to the next waiter. Resolves to whether it freed the lock.
    *
-   * Further calls return the same promise. After the call, this process does not extend the lease,
-   * and no retry can affect a newer lease of the key. If the lock goes on to tasks of this process,
-   * the promise resolves at once, without an answer of the store. Rejects with `HOLDFAST_UNCERTAIN`
-   * if the store does not answer; retries continue in the background until the lease has ended by
+   * Further calls return the same promise. This process does not extend the lease any more, and no
+   * retry can affect a newer lease of the key. If the lock goes on to tasks of this process, the
+   * promise resolves at once, without an answer of the store. Rejects with `HOLDFAST_UNCERTAIN` if
+   * the store does not answer; retries continue in the background until the lease has ended by
    * itself. A further call then waits for them, and tells what they have found.
    *
    * If the lease waits at a condition, the call ends that wait, and the lock is not taken back.

@@ -2,14 +2,13 @@
  * What separates a time of the store from a time here (I7): a suspend of this machine, and the
  * different speeds of two clocks.
  *
- * The machine was suspended if its wall clock advanced while its monotonic clock stood still.
- *
- * A time from before a suspend cannot be compared with the monotonic clock afterwards (I7): a lease
- * that was granted or renewed by an earlier request may have ended meanwhile. So a time that is
- * kept for later is a `Moment`, and counts as infinitely long ago after a suspend.
+ * The machine was suspended if its wall clock advanced while its monotonic clock stood still. A
+ * time from before a suspend cannot be compared with the monotonic clock afterwards: a lease that
+ * was granted or renewed by an earlier request may have ended. So a time that is kept for later is
+ * a `Moment`, and counts as infinitely long ago after a suspend.
  *
  * A suspend of less than a second is not detected, because corrections of a wall clock are often
- * that large. A correction of more than a second counts as a suspend, and costs a request.
+ * that large. A larger correction counts as a suspend, and costs a request.
  */
 import type { Clock } from '../base/clock.js';
 

@@ -1,6 +1,6 @@
 /**
  * The holds of owners that the watchdog of this process renews. All holds of an owner on one key
- * are one lease in the store: an answer about one of them applies to all.
+ * are one lease in the store: an answer about one applies to all.
  */
 import type { Root } from './root.js';
 

@@ -1,9 +1,9 @@
 /**
- * Handles pushes that report a forced release. Such a push carries no proof, so the store is asked
- * at once, and the lease is lost only if the store confirms it: a forged push costs one request.
+ * Pushes that report a forced release. They carry no proof, so the store is asked at once, and the
+ * lease is lost only if the store confirms it: a forged push costs one request.
  *
- * For a lease of an owner, the store notifies each process of one hold only. If that hold is lost,
- * the store is asked about the other local holds.
+ * For a lease of an owner, the store notifies each process of one hold only. If that is lost, the
+ * store is asked about the other local holds.
  */
 import type { Settings } from '../base/options.js';
 import { retry } from '../base/retry.js';

@@ -13,8 +13,8 @@
  * of the lease is over and the answer to a renewal may have arrived unread.
  *
  * Only this file writes `hold`, `storeUntil`, `state` and `reason`; a test holds this. I7:
- * `storeUntil` is never later than the expiry at the server. It is counted from before the request
- * was sent, minus a margin for drift. A `Lease` is the view of the user.
+ * `storeUntil` is never later than the expiry at the server: it is counted from before the request
+ * was sent, less a margin for drift. A `Lease` is the view of the user.
  */
 import { Link } from '../base/chain.js';
 import { HoldfastError } from '../base/errors.js';
@@ -181,8 +181,8 @@ export class Root extends Link {
 
 /**
  * When the watchdog acts on a root. Only the files of the watchdog write it. It knows no hold: what
- * the present hold asks for is read from the hold each time it is planned, so nothing that one task
- * asked for is left for the next one.
+ * the present one asks for is read each time it is planned, so nothing that one task asked for is
+ * left for the next.
  */
 export class Renewal implements Due {
   readonly root: Root;

@@ -2,20 +2,17 @@
  * When the watchdog must act on each lease, with one timer; and on which leases together.
  *
  * A lease is due when it should be renewed, when its holder should be warned, and when it ends on
- * the local clock. A usual lease needs only renewals: it waits in a group. The others are in a
- * heap: leases with `maxHold`, with a callback, with little time left, after a failed renewal, or
- * in doubt.
- *
- * The leases of a group are renewed together, with one command.
+ * the local clock. A usual lease needs only renewals, and waits in a group, which is renewed with
+ * one command. The others are in a heap: those with `maxHold`, with a callback, with little time
+ * left, after a failed renewal, or in doubt.
  *
  *     a new or renewed lease --settle--> waiting --due--> (taken out, to be renewed)
  *     a command was sent --sent--> sent --answered--> (each lease joins a group again)
  *                                    \--the first of its leases ends--> (taken out)
  *
- * A lease joins the latest group of its ttl, if that group is due at about the right time for it.
- * So leases that were granted or renewed at about the same time stay together, and a lease costs no
- * timer and no place in a heap. The jitter is that of the group. A lease that is released leaves
- * its group.
+ * A lease joins the latest group of its ttl, if that is due at about the right time. So leases of
+ * about the same time stay together, and cost no timer and no place in a heap. The jitter is that
+ * of the group. A released lease leaves its group.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { RandomSource } from '../base/random-source.js';
@@ -180,8 +177,8 @@ export class Schedule {
   }
 
   /**
-   * Watches leases that are renewed with one command: they are due when the first of them ends.
-   * Call the returned function when the command was answered or has failed.
+   * Watches leases of one command: they are due when the first of them ends. Call the returned
+   * function when the command was answered or has failed.
    */
   sent(roots: readonly Root[], ttl: number): () => void {
     let due = NEVER;
@@ -249,8 +246,8 @@ export class Schedule {
 }
 
 /**
- * True if a group is to be renewed now. A small group that is due soon goes with the leases of its
- * ttl that go anyway, if they fit into the same command.
+ * A small group that is due soon goes with the leases of its ttl that go anyway, if they fit into
+ * the same command.
  */
 function isDue(
   { due, ttl, sent, renewals: own }: RenewalGroup,

@@ -2,8 +2,8 @@
  * Warns a holder that its lease is in danger.
  *
  * A lease that is renewed is in danger when a renewal has failed or is overdue. A short remaining
- * time alone is no danger, because a lease that was granted by push starts with little. A lease
- * that is not renewed, or not any longer, is in danger `expiringBefore` before its end.
+ * time alone is none, because a lease that was granted by push starts with little. A lease that is
+ * not renewed, or not any longer, is in danger `expiringBefore` before its end.
  */
 import { afterIo } from '../base/clock.js';
 import type { Telemetry } from '../observe/telemetry.js';
@@ -49,8 +49,8 @@ export function warnSoon(hold: Hold, telemetry: Telemetry): void {
 }
 
 /**
- * Calls the callback of the holder. If it throws or rejects, that must neither stop the watchdog
- * nor end the process, so the error becomes a warning.
+ * If the callback throws or rejects, that must neither stop the watchdog nor end the process: the
+ * error becomes a warning.
  */
 async function warn(hold: Hold, remaining: number, telemetry: Telemetry): Promise<void> {
   try {

@@ -2,11 +2,10 @@
  * The watchdog: renews, warns about and ends all leases of one store in a process.
  *
  * A lease is renewed when half of its length has passed, or slightly later. Leases with the same
- * ttl are renewed together, with one command for up to 500. Each has its own answer.
- *
- * An answer is one of three: renewed (`validUntil` advances, counted from before the request was
- * sent), absent (the lease is lost, and its signal aborts now), or none (the lease stays as it is,
- * and is retried until it ends). The watchdog never keeps a process alive.
+ * ttl are renewed with one command for up to 500. Each has its own answer: renewed (`validUntil`
+ * advances, counted from before the request was sent), absent (the lease is lost, and its signal
+ * aborts now), or none (the lease stays as it is, and is retried until it ends). The watchdog never
+ * keeps a process alive.
  *
  * After a suspend, all leases are in doubt (not held, not lost): the store is asked until it
  * answers, or until they end, with one command for up to 500. If the answer to a renewal may have
@@ -82,8 +81,8 @@ export class Watchdog {
 
   /**
    * Extends a lease at once that was granted with much less than its length, before its holder's
-   * code can block the event loop. Resolves when the request has been written; returns `undefined`
-   * if no request is needed.
+   * code can block the event loop. Resolves when the request has been written; `undefined` if none
+   * is needed.
    */
   claim(root: Root, now: number = this.#clock.now()): Promise<void> | undefined {
     const { hold, renewal } = root;
