@@ -1,9 +1,8 @@
 /**
- * Sends the requests of acquisitions: one command for each new acquisition.
+ * Sends the requests of acquisitions: one command for each new one.
  *
- * Every request repeats the id and the ticket of the acquisition, so a repeated request changes
- * nothing (I3), and names the current wake channel. All replies, also late ones, go to the
- * `ReplyHandler`.
+ * Every request repeats the id and the ticket, so a repeated one changes nothing (I3), and names
+ * the current wake channel. All replies, also late ones, go to the `ReplyHandler`.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';

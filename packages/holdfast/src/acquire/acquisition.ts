@@ -40,8 +40,8 @@ export class Acquisition extends Call {
    */
   bounds: PushLimits = NOTHING;
   /**
-   * The local time before a request was sent, and the time of the store when it answered. They
-   * convert the time of a grant to the local clock.
+   * The local time before a request was sent, and the store's time when it answered: they convert
+   * the time of a grant to the local clock.
    */
   sent: Moment;
   storeTime: Micros = 0;
@@ -101,8 +101,8 @@ export class Acquisition extends Call {
   }
 
   /**
-   * True if no request for it is under way that could queue it again after a withdrawal: `ahead` of
-   * a later entry would name it then, at a later place.
+   * No request is under way that could queue it again after a withdrawal: `ahead` of a later entry
+   * would name it then, at a later place.
    */
   get isCertain(): boolean {
     return !this.asking && !this.mayBeDuplicated;
@@ -128,9 +128,9 @@ export class Acquisition extends Call {
   }
 
   /**
-   * True if a push was faster than the answer to a request and began a lease that was not lost. The
-   * request came before the end of that lease, so nothing of it is left in the store, and no copy
-   * of it is on its way. Only while the connection of the request is the same.
+   * A push was faster than the answer to a request and began a lease that was not lost. The request
+   * came before the end of that lease, so nothing of it is left in the store, and no copy is on its
+   * way. Only while the connection of the request is the same.
    */
   hadLease(): boolean {
     const { hold, parked } = this;
@@ -193,8 +193,8 @@ export class Acquisition extends Call {
 
   /**
    * Counts a grant whose lease was over when the reply arrived. True if no further request is worth
-   * it. A lease that the queue granted begins with a claim window; a busy process may miss some.
-   * @param left the time of the lease that remained in the store
+   * it. A lease from the queue begins with a claim window; a busy process may miss some.
+   * @param left what remained in the store
    */
   tooLate(left: Micros): boolean {
     this.queue?.rejectOverdue();
@@ -252,9 +252,9 @@ export class Acquisition extends Call {
   }
 
   /**
-   * The earliest local time at which the clock of the store can have shown `storeTime`. It is
-   * counted from the last answer, or from before the first request if there was no answer, with a
-   * margin for the different speeds of the clocks.
+   * The earliest local time at which the store's clock can have shown `storeTime`. Counted from the
+   * last answer, or from before the first request without one, with a margin for the speeds of the
+   * clocks.
    */
   localTime(suspend: SuspendDetector, storeTime: Micros, now: Moment): number {
     const sentAt = suspend.toLocal(this.sent, now);
@@ -264,10 +264,9 @@ export class Acquisition extends Call {
   }
 
   /**
-   * True if the last answer of the store is too old to relate its clock to the local clock. Waiters
-   * poll once per claim window. A waiter without an answer for two windows was frozen or cut off.
-   * If the clock of the store was set forward meanwhile, its pushed grant would be trusted for
-   * longer than the store keeps it.
+   * The last answer is too old to relate the store's clock to the local one. Waiters poll once per
+   * claim window; one without an answer for two windows was frozen or cut off. If the store's clock
+   * was set forward meanwhile, a pushed grant would be trusted for longer than the store keeps it.
    */
   isStale(suspend: SuspendDetector, now: Moment, claimWindow: number): boolean {
     return now.at - suspend.toLocal(this.sent, now) > 2 * claimWindow;

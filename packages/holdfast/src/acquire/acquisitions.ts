@@ -2,9 +2,9 @@
  * The pending acquisitions of this process, and how a grant becomes a lease here.
  *
  * A request that finds the lock free costs one command. Otherwise it waits in the queue of the
- * store and here; the first one that waits opens the wake channel. From then on grants come by
- * push. A deadline starts at the store's grant time, converted to the local clock with the waiter's
- * last reply (I7). Grants for abandoned acquisitions are released (I6).
+ * store and here; the first one that waits opens the wake channel, and grants then come by push. A
+ * deadline starts at the store's grant time, converted to the local clock with the waiter's last
+ * reply (I7). Grants for abandoned acquisitions are released (I6).
  */
 import { aborted } from '../base/abort.js';
 import { Records } from '../base/chain.js';
@@ -350,8 +350,8 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /**
-   * These leases of a key were ended by force. A root with an owner has a lease of another name in
-   * the store, so it may be one of them.
+   * Leases that were ended by force. A root with an owner has a lease of another name in the store,
+   * so it may be one of them.
    */
   revoked(key: string, ended: readonly string[]): void {
     for (const root of this.#watchdog.all()) {

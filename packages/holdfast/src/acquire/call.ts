@@ -2,11 +2,10 @@
  * One call that waits for a lease: its promise, its wait limit, and what ends with it. It settles
  * once (I6).
  *
- * Every acquisition waits for the first answer of the store, for at most `requestTimeout`, also if
- * its limit passes before. If no push can reach it at its limit, it asks once more: the lock may
- * have become free since the last answer. `HOLDFAST_TIMEOUT` means that the store answered, and
- * that its last answer was no failure; or that the request still waited for its turn, see
- * `Requests`.
+ * It waits for the first answer of the store, for at most `requestTimeout`, also beyond its limit.
+ * If no push can reach it at its limit, it asks once more: the lock may have become free since the
+ * last answer. `HOLDFAST_TIMEOUT` means that the store answered, and that its last answer was no
+ * failure; or that the request still waited for its turn, see `Requests`.
  */
 import { aborted, onAbort } from '../base/abort.js';
 import { Link } from '../base/chain.js';
@@ -28,16 +27,16 @@ export interface AcquireRequest {
   readonly option?: string | undefined;
   readonly terms: ResolvedAcquireOptions;
   /**
-   * True if the lease stays in the store until its owner releases it, from this process or another
-   * one: this process does not renew it.
+   * The lease stays in the store until its owner releases it, from this process or another one:
+   * this process does not renew it.
    */
   readonly stays?: boolean;
   /** The end of its id, by which all processes know what asked for it. */
   readonly mark?: string;
   /**
-   * True for a candidate in an election. Its lease is a term that other processes observe in the
-   * store, so it is not handed on inside the process. It waits for as long as another one leads, so
-   * a long wait is no warning.
+   * A candidate in an election. Its lease is a term that other processes observe in the store, so
+   * it is not handed on inside the process. It waits for as long as another one leads, so a long
+   * wait is no warning.
    */
   readonly candidate?: boolean | undefined;
   /**
@@ -106,8 +105,8 @@ export class Call extends Link {
 }
 
 /**
- * One call of this process that waits for a root, see `root-queue.ts`. Its wait limit and its abort
- * signal end only this call; the root goes on while another task waits.
+ * One call that waits for a root, see `root-queue.ts`. Its wait limit and its abort signal end only
+ * this call; the root goes on while another task waits.
  */
 export class Task extends Call {
   queue: RootQueue;
@@ -156,8 +155,8 @@ type Waiting = Call & {
 };
 
 /**
- * Ends the wait of a call in time. `giveUp` is called at most once. `ask`: the limit has passed,
- * and the next answer of the store ends the call.
+ * `giveUp` is called at most once. `ask`: the limit has passed, and the next answer of the store
+ * ends the call.
  */
 export function limitWait<W extends Waiting>(
   call: W,

@@ -1,7 +1,7 @@
 /**
- * Creates the parts of one `Holdfast` and connects them: requests, watchdog, acquisitions,
- * cleanup. The primitives use it to acquire, release and close. Parts that only some primitives
- * need are created at their first use.
+ * Creates the parts of one `Holdfast` and connects them: requests, watchdog, acquisitions, cleanup.
+ * The primitives use it to acquire, release and close. Parts that only some primitives need are
+ * created at their first use.
  */
 import type { Clock } from '../base/clock.js';
 import type { CorePart, PartHost } from './core-part.js';

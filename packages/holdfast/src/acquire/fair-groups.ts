@@ -1,7 +1,7 @@
 /**
- * Groups of fair tasks: those that arrive in the same step of the program, for the same mutex and
- * with the same terms, ask the store together, as one root (decision 26). A step of the program
- * ends when its promise jobs have ended.
+ * Groups of fair tasks: those that arrive in the same step of the program (until its promise jobs
+ * have ended), for the same mutex and with the same terms, ask the store together, as one root
+ * (decision 26).
  *
  *     first task --no other fair task of the key waits or holds here--> asks at once
  *         \--gathers further tasks--> asks when the step ends, or before another request

@@ -23,13 +23,13 @@ const SILENT_PERIODS = 6;
 /** The shortest patience: a shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 /**
- * The pause before the next poll if the lock is free and nothing was granted: the store has more
- * waiters to serve than one command does.
+ * If the lock is free and nothing was granted: the store has more waiters to serve than one command
+ * does.
  */
 const SERVED_IN_PART_MS = 2;
 /**
- * A timer fires about this much late, in ms, so a poll at the end of a lease is planned for so much
- * earlier. A poll that comes too early is answered with the rest of the time, and repeated then.
+ * A timer fires about so much late, so a poll at the end of a lease is planned earlier. One that
+ * comes too early is answered with the rest of the time, and repeated then.
  */
 const TIMER_LATE_MS = 0.5;
 /** The shortest timer of Node. */
@@ -85,9 +85,8 @@ export class PollQueue {
   }
 
   /**
-   * Plans the next poll.
    * @param next microseconds until the current lease may end, as the store just said; 0 if the lock
-   * is free
+   *   is free
    * @param period longest time until the next poll
    * @param late by how many ms a poll at the end of a lease may come later, see `reply-delay.ts`
    */
@@ -206,9 +205,8 @@ export class PollQueues {
   }
 
   /**
-   * Polls all waiters of a key. A waiter that the store knows with another wake channel, or with
-   * another number of tasks, sends its request again. If the store allows a pause to all of them,
-   * the next poll follows after it.
+   * A waiter that the store knows with another wake channel, or another number of tasks, sends its
+   * request again. If the store allows a pause to all, the next poll follows after it.
    */
   async #pollAll(queue: PollQueue): Promise<void> {
     const { wake, ask } = this.#parts;
@@ -279,9 +277,8 @@ export class PollQueues {
 }
 
 /**
- * The longest time until the next poll without a load: one claim window, so that a grant to a
- * frozen process is noticed within one. Without pushes, only polls find a grant, so they come four
- * times as often.
+ * One claim window, so that a grant to a frozen process is noticed within one; a fourth of it
+ * without pushes, when only polls find a grant.
  */
 function periodOf(
   { claimWindow }: Settings,

@@ -43,9 +43,9 @@ export function sameToken(received: string, own: string): boolean {
 const TOKENS_MAX = 64;
 
 /**
- * The tokens of one waiter: each request has its own. An answer invalidates the tokens of earlier
- * requests. A push with such a token reports a grant that had ended before the answer, and could
- * look fresh if the clock of the server was set back meanwhile.
+ * Each request of a waiter has its own token. An answer invalidates those of earlier requests: a
+ * push with such a token reports a grant that had ended before the answer, and could look fresh if
+ * the server's clock was set back meanwhile.
  */
 export class PushTokens {
   readonly #tokens: string[] = [];
@@ -71,8 +71,8 @@ export class PushTokens {
 }
 
 /**
- * The grant of a push with the right token, or `undefined` if the store has to be asked: the lease
- * may have ended, or the push does not fit the last answer to the waiter.
+ * `undefined` if the store has to be asked: the lease may have ended, or the push does not fit the
+ * last answer to the waiter.
  */
 export function believed(
   push: GrantPush,

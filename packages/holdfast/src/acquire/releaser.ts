@@ -93,8 +93,7 @@ export class Releaser {
   }
 
   /**
-   * Releases an acquisition of which this process knows the id only; another process may have made
-   * it.
+   * For an acquisition of which this process knows the id only; another one may have made it.
    * @param ms how long the store may have something to release
    */
   end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
@@ -213,9 +212,9 @@ export class RootEnd implements ReleaseTask {
   }
 
   /**
-   * The store has answered; or no attempt follows, and it is not known whether the store received
-   * one (`undefined`). A root that was given up meanwhile is withdrawn once more: its first
-   * withdrawal may have arrived before the `turn`.
+   * The store has answered; or no attempt follows, and it is unknown whether the store received one
+   * (`undefined`). A root that was given up meanwhile is withdrawn once more: its first withdrawal
+   * may have arrived before the `turn`.
    */
   #turned(returned: ReleaseResult | undefined): void {
     this.#over = true;

@@ -1,10 +1,10 @@
 /**
- * By how much longer replies take than the fastest one did: the load of the server, of the network
- * and of the event loop of this process together.
+ * By how much longer replies take than the fastest one did: the load of the server, the network and
+ * this event loop together.
  *
- * Polls must not add to an overload: while each hand-off takes longer, a waiter that asks as often
- * as before asks more often for each hand-off. So the period of polls grows with this delay. It is
- * as before from the first fast reply on.
+ * Polls must not add to an overload: while hand-offs take longer, a waiter that asks as often as
+ * before asks more often for each of them. So the period of polls grows with this delay, and is as
+ * before from the first fast reply on.
  */
 
 /** The part of a new measurement in the mean. */

@@ -235,8 +235,8 @@ export class RootQueue implements RootObserver {
 
 /**
  * The queues of one key in this process: one for each set of terms, and one for each group of fair
- * tasks. There may be thousands of fair groups, so nothing that an acquisition, a hand-off or an
- * abort does loops over them. An empty queue may stay for the next acquisition.
+ * tasks. There may be thousands of those, so nothing that an acquisition, a hand-off or an abort
+ * does loops over them. An empty queue may stay for the next acquisition.
  */
 export class KeyQueue {
   /** The number of tasks that wait in all of its queues. */
@@ -291,7 +291,7 @@ export class KeyQueue {
   /**
    * The queue that a task with these terms joins. The order in the store is that of the calls: a
    * fair task joins the last group, or none.
-   * @param most the largest number of tasks that a group has before another one joins
+   * @param most tasks that a group has before another one joins
    */
   find(terms: ResolvedAcquireOptions, most: number): RootQueue | undefined {
     if (!terms.fair) {

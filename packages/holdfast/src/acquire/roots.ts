@@ -24,9 +24,9 @@ import type { Telemetry } from '../observe/telemetry.js';
 /** The hand-offs of a root for which other processes wait in any case. */
 const UNTIMED = 8;
 /**
- * Ms after the grant in which further hand-offs of a root are allowed. A root that was granted
- * alone has the same limit: its process learns by the answer to the `turn` that other processes
- * wait, or goes on with the next root at once if none does.
+ * Further hand-offs of a root are allowed so long after the grant. A root that was granted alone
+ * has the same limit: the answer to the `turn` tells its process that others wait, or it goes on
+ * with the next root at once.
  */
 const BATCH_MS = 5;
 /** The most keys without a task whose queues are kept. */

@@ -39,7 +39,6 @@ export class AbandonedAcquisitions {
   }
 
   /**
-   * Withdraws an acquisition from the store.
    * @param lasts how long, in ms, the store may have something of it
    * @param mayBeDuplicated whether a late duplicate of its request may still arrive
    */

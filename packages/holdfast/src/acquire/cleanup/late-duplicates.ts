@@ -1,12 +1,12 @@
 /**
  * Late duplicates: copies of a request that the store receives after the acquisition is over.
  *
- * A client may send a request again after a reconnect, and a connection or a proxy may still hold
- * the first copy. This can happen if the request was not answered, or if its answer took as long as
- * a reconnect and the connection is not known to be the same. The store would then make a grant
- * that has no holder. So such an acquisition is released again and again after its end, at growing
- * intervals: a late duplicate holds or waits until the next of these attempts, and no longer (I6).
- * Repeated releases are harmless (I3, I8).
+ * A client may repeat a request after a reconnect, and a connection or a proxy may still hold the
+ * first copy: if the request was not answered, or if its answer took as long as a reconnect and the
+ * connection is not known to be the same. The store would then make a grant without a holder. So
+ * such an acquisition is released again and again after its end, at growing intervals: a late
+ * duplicate holds or waits until the next attempt, and no longer (I6). Repeated releases are
+ * harmless (I3, I8).
  *
  * A late duplicate after the last attempt lives until its lease expires.
  */
@@ -52,8 +52,8 @@ export class LateDuplicates {
   }
 
   /**
-   * True if an answer took so long that its request may have been sent twice.
-   * @param isSame the connection is the one on which it was sent, so it was sent once
+   * An answer took so long that its request may have been sent twice.
+   * @param isSame the connection is that on which it was sent, so it was sent once
    */
   possible(took: number, isSame: boolean): boolean {
     const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;

@@ -29,7 +29,7 @@ export interface ReleaseTask {
   readonly until: number;
   /**
    * Called before each attempt, except for the first one of `end`.
-   * @param waited true if it is called again, because the request had to wait
+   * @param waited called again, because the request had to wait
    */
   readonly attempts?: (waited?: boolean) => void;
   /** Called after each attempt without an answer. */
@@ -112,8 +112,7 @@ export class ReleaseRetrier {
   }
 
   /**
-   * Releases. Resolves to the answer of the store, or to `undefined` if it does not come soon;
-   * attempts continue then.
+   * Resolves to `undefined` if the answer does not come soon; attempts continue then.
    * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
    */
   release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {

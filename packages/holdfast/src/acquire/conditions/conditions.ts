@@ -70,8 +70,8 @@ export class Conditions implements CorePart {
    * Wakes `count` waiters of a condition, or all (0). Resolves to the number that were woken.
    *
    * Each signal of a lease has a number, and the store accepts only numbers above the last one, so
-   * a repeated signal has no second effect (I3). Therefore a signal is sent only after the previous
-   * one has a reply; otherwise the store would ignore a delayed older signal, and it would be lost.
+   * a repeated signal has no second effect (I3). Therefore each is sent after the reply to the one
+   * before: the store would ignore a delayed older signal.
    */
   signal(hold: Hold, condition: string, count: number): Promise<number> {
     const { extras } = hold.root;

@@ -6,17 +6,16 @@
  *        |                    \--unknown to the store--> sends a new acquire request
  *        \--lost, refused--> settled: the lease is over, or is kept
  *
- * No request is sent before the store has answered all requests of the lease. A wait that ends
- * before that keeps the lease. Until the store has confirmed the parking, the lease may still be
- * held: it is renewed, so that a repeated request finds it, but it is not reported as held. A
- * repeated request with the same id changes nothing (I3), so a lost answer does no harm.
+ * No request is sent before the store has answered all requests of the lease; a wait that ends
+ * before keeps the lease. Until the store has confirmed the parking, the lease is renewed, so that
+ * a repeated request finds it, but not reported as held. A repeated request with the same id
+ * changes nothing (I3), so a lost answer does no harm.
  *
  * The acquisition asks with `park` commands until the store has forgotten it: after a fail-over,
  * the store may have it back at its condition.
  *
- * A waiter that comes back must know whether a signal woke it. If it is told "no", it stops
- * waiting, and a signal meant for it would be lost. So the answer is "no" only if the store said
- * so.
+ * A waiter that is told "no signal" stops waiting, and a signal meant for it would be lost. So the
+ * answer is "no" only if the store said so.
  */
 import type { Acquire, AcquireReply, Park, ParkReply } from '../../engine/commands.js';
 import type { Hold } from '../../lease/root.js';
@@ -36,8 +35,8 @@ export class Parked {
   /** True once the store has confirmed the parking. */
   confirmed = false;
   /**
-   * True once the store knows the lease and has answered every request that was sent under it. An
-   * earlier request would not find the lease.
+   * The store knows the lease and has answered every request under it. An earlier request would not
+   * find the lease.
    */
   ready = false;
   /** True if it wants the permits back, with or without a signal. */
