@@ -8,7 +8,7 @@
  *                                                 \--too few, or the connection ended--> rejected
  *
  * WAIT covers the writes of its connection. The calls and their WAIT are written together, so they
- * are on one connection or fail together. Nothing is sent again.
+ * fail together. Nothing is sent again.
  *
  * A call that confirms a grant is sent only if the memory of the server is old enough, see
  * `memory-age.ts`. Each round asks whether the server is still the same master in the same life.
@@ -55,7 +55,7 @@ export class AcknowledgedPort {
   }
 
   /**
-   * A port for calls that confirm grants.
+   * For calls that confirm grants.
    * @param age the least age of the memory of the server in ms; 0 if it does not matter
    */
   confirming(age: number): ClientPort {

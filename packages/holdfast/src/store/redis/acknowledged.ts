@@ -10,7 +10,7 @@
  *
  * WAIT covers the writes of its own connection only, so it follows a renewal of the grant on a
  * connection of its own. The renewal also proves that the server of that connection has the grant:
- * after a fail-over it may be another server than that of the user's client.
+ * after a fail-over it may be another one than that of the user's client.
  */
 import type { ClientPort } from '../clients/port.js';
 import { afterTurn } from '../../base/clock.js';

@@ -1,6 +1,6 @@
 /**
  * The statuses that each script may return. A broken proxy may deliver the reply to another
- * command. Such a reply is an error: the command counts as unanswered and is repeated.
+ * command: that is an error, and the command counts as unanswered and is repeated.
  */
 import type { LockCommand, Replies, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';

@@ -4,12 +4,12 @@
  *     opening --confirmed--> live
  *        \--failed--> over <--/ connection lost, slot moved, master no more
  *
- * On a cluster, the result of PUBLISH counts only the receivers at its node. So a process listens
- * at each master, on a connection of its own, and a script publishes at the node that executes it.
- * The channel of a master has a hash tag whose slot that master owns.
+ * On a cluster, PUBLISH counts only the receivers at its node. So a process listens at each master,
+ * on a connection of its own, and a script publishes at the node that executes it. The channel of a
+ * master has a hash tag whose slot that master owns.
  *
- * While a master has no live channel, commands for its keys name none, and their waiters poll. New
- * attempts follow until each known master has one. Each opened channel makes every waiter repeat
+ * While a master has no live channel, commands for its keys name none, and their waiters poll.
+ * Attempts follow until each known master has one. Each opened channel makes every waiter repeat
  * its request.
  */
 import type { ClusterView, Subscription } from '../clients/port.js';

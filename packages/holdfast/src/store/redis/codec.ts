@@ -1,8 +1,7 @@
 /**
- * Encodes commands as arguments of scripts, and decodes the results of scripts.
- *
- * The order of the arguments is the one in each script's header. Clients return numbers as integers
- * or, if configured so, as text; both are accepted.
+ * Encodes commands as arguments of scripts, and decodes the results. The order of the arguments is
+ * that of each script's header. Clients return numbers as integers or, if configured so, as text;
+ * both are accepted.
  */
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
@@ -103,8 +102,8 @@ function encodeTurn(command: T.Turn): string[] {
 }
 
 /**
- * Most arguments are in one word, and the last ones are left out while they are empty: for the
- * client and the server, the number of words matters more than their length.
+ * Most arguments are in one word, and the last ones are left out while they are empty: for client
+ * and server, the number of words matters more than their length.
  */
 function encodeAcquire(command: T.Acquire): string[] {
   const { id, owner, weight, kind, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
@@ -119,9 +118,9 @@ function encodeAcquire(command: T.Acquire): string[] {
 }
 
 /**
- * What a script answered. An inspection shows values of the record, so a record that another
- * program wrote makes any answer possible. Any other answer that is no reply proves nothing: the
- * command may have been carried out.
+ * An inspection shows values of the record, so a record that another program wrote makes any answer
+ * possible. Any other answer that is no reply proves nothing: the command may have been carried
+ * out.
  */
 export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
   try {

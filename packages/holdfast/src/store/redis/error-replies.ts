@@ -2,10 +2,10 @@
 import { StoreFailure, UnreadableRecord } from '../port.js';
 
 /**
- * The server cannot execute commands at the moment: it loads its data, is a replica or has none, a
- * script runs for too long, slots move, or its disk fails. Or the connection has no login: with
- * some clients the commands are sent nevertheless, with others they wait. The same command may
- * succeed later.
+ * The server cannot execute commands now: it loads its data, is a replica or has none, a script
+ * runs for too long, slots move, or its disk fails. Or the connection has no login: with some
+ * clients the commands are sent nevertheless, with others they wait. The same command may succeed
+ * later.
  */
 const TRANSIENT =
   /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS)\b/;

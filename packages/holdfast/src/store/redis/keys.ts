@@ -1,8 +1,7 @@
 /**
- * Names of keys.
- *
- * The three keys of a resource carry its name as a hash tag, so a cluster stores them in one slot.
- * Only the name of the main record ends with the tag, so a listing finds main records by pattern.
+ * Names of keys. The three keys of a resource carry its name as a hash tag, so a cluster stores
+ * them in one slot. Only the name of the main record ends with the tag, so a listing finds main
+ * records by pattern.
  */
 
 /** The three keys of a resource, in the order of the scripts' headers. */
@@ -32,8 +31,8 @@ export function keyOf(prefix: string, name: string): string | undefined {
 
 /**
  * A pattern for SCAN that finds all main records with keys that match a glob pattern, and possibly
- * some more. A key that begins with `}` or a backslash is escaped in names, so a first element that
- * may match one of these becomes `*`. The time is linear in the length of the pattern.
+ * more. A key that begins with `}` or a backslash is escaped in names, so a first element that may
+ * match one of these becomes `*`. Linear in the length of the pattern.
  */
 export function scanPattern(prefix: string, pattern: string): string {
   let end: number | undefined = 0;

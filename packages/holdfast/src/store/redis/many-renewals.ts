@@ -1,15 +1,15 @@
 /**
  * Renewal of several leases with one script call.
  *
- * The first call names only the main record of each resource: that is enough for the only lease of
- * a mutex without waiters, and halves the cost of the call. The script names the leases for which
- * it needs all keys, and a second call renews those.
+ * The first call names only the main record of each resource: enough for the only lease of a mutex
+ * without waiters, at half of the cost. A second call renews the leases for which the script needs
+ * all keys.
  *
- * On a cluster, the keys of one call must be in one slot. A call names only its first key there,
- * and the names of the others are arguments. The leases of one call are on one node. If a slot has
- * moved since, the script cannot use its keys, and these leases have calls of their own. So have
- * those that it did not find: while two slots move to the same node, a call that is redirected
- * there for the first one finds no key of the second one.
+ * On a cluster, the keys of one call must be in one slot. So a call names only its first key, and
+ * the names of the others are arguments; its leases are on one node. Leases whose slot has moved
+ * since, so that the script cannot use their keys, have calls of their own. So have those that it
+ * did not find: while two slots move to the same node, a call that is redirected there for the
+ * first one finds no key of the second one.
  *
  * A client of a single node of a cluster gets the error CROSSSLOT. From then on each lease has a
  * call of its own.
@@ -103,8 +103,8 @@ export class ManyRenewals {
   }
 
   /**
-   * Renews a lease again. While its slot moves, a node may have the main record and refuse a call
-   * with all three keys (`TRYAGAIN`), so a call with the main record comes first.
+   * While a slot moves, a node may have the main record and refuse a call with all three keys
+   * (`TRYAGAIN`), so a call with the main record comes first.
    */
   async #renewAlone(command: RenewMany, key: string): Promise<RenewManyReply> {
     const reply = await this.#call(command, [mainKeyOf(this.#store.prefix, key)]).catch(() => null);

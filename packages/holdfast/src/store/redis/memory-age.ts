@@ -1,10 +1,9 @@
 /**
  * For how long a master has had its memory without a gap, for the option `replicas` (decision 29).
  *
- * An acknowledgement proves that replicas follow a master. It proves nothing about a later life of
- * that master: if it crashes and starts again before a fail-over, it has older data or none, and
- * its replicas copy that. So a grant counts only at a master whose memory is older than the lease
- * that may have been forgotten.
+ * An acknowledgement proves nothing about a later life of the master: after a crash and a start
+ * before a fail-over, it has older data or none, and its replicas copy that. So a grant counts only
+ * at a master whose memory is older than the lease that may have been forgotten.
  *
  * A server draws a new replication id at each start as a master, and when a replica becomes master;
  * a promoted replica keeps the id of its former master as its second one. So a marker in the server

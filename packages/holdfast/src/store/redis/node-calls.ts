@@ -4,12 +4,12 @@
  * Keys of one call must be in one slot. So a call of `several.ts` names its node and no key, and
  * the names are arguments. The node refuses each command of the script with a key that it does not
  * serve: its slot has moved, or is moving and the key is gone. No node redirects a call without
- * keys. That matters: a call that is sent with `ASKING` to the next owner of a slot could use all
- * slots that move there, also keys that are still at their present owner.
+ * keys. That matters: sent with `ASKING` to the next owner of a slot, it could use all slots that
+ * move there, also keys that are still at their present owner.
  *
- * Some services speak the protocol of a cluster, and their servers may not check the keys that a
- * script uses. There a call to a former owner of a slot would take a lock a second time. So the
- * first calls to each node name a control: a key of another node, which the node must refuse.
+ * Some services speak the protocol of a cluster, and may not check the keys that a script uses.
+ * There a call to a former owner of a slot would take a lock a second time. So the first calls to
+ * each node name a control: a key of another node, which the node must refuse.
  *
  *     new --calls with a control--> refused: checked, no control from now on
  *      ^             \--not refused: nothing was done--> three times, each with another control,
@@ -93,8 +93,8 @@ export class NodeCalls {
   }
 
   /**
-   * The name of a record at another node. If the node has all slots, the name of one of its own,
-   * which it does not refuse.
+   * The name of a record at another node; at a node with all slots one of its own, which it does
+   * not refuse.
    */
   #newControl(at: string): string {
     let skipped = 0;

@@ -1,10 +1,10 @@
 /**
  * Whether one server has the keys of all resources, so that a call may name several of them.
  *
- * A proxy that shards sends a call to the server of its first key, and checks no other. There a
- * call for several mutexes would take them at the wrong server, beside their holders. So calls for
- * several are sent only when a test on the same connection has found one server: a mark is written,
- * and many calls, each with another key, look for it. Until then each command has its own call.
+ * A proxy that shards sends a call to the server of its first key, and checks no other: a call for
+ * several mutexes would take them at the wrong server, beside their holders. So such calls are sent
+ * only when a test on the same connection has found one server: a mark is written, and many calls,
+ * each with another key, look for it. Until then each command has its own call.
  *
  *     unknown --commands for a call--> asked --all have seen the mark--> one server
  *        ^                               |---one has not-------------> several servers
@@ -21,8 +21,8 @@ import { mainKeyOf } from './keys.js';
 import { provable } from './proven-port.js';
 
 /**
- * The calls that look for the mark. Of two servers with equal shares, all reach the same one with a
- * probability of 2^-64; if one server has nine tenths of the keys, in one of 850 tests.
+ * Calls that look for the mark. Of two servers with equal shares, all reach the same one with a
+ * probability of 2^-64; if one has nine tenths of the keys, in one of 850 tests.
  */
 const LOOKS = 64;
 /** The pause after a test without a result, in ms. */

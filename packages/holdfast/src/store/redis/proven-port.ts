@@ -8,10 +8,10 @@
  *                                                              |--the same error-> believed
  *                                                              \--another reply--> `OutOfStep`
  *
- * Each call has a proof of its own, so the reply to an earlier attempt of the same command is not
- * believed either. An error reply has no proof. A client that is out of step stays so until its
- * connection ends; so after an error reply, a probe on the same connection tells whether it was in
- * step. NOSCRIPT needs no probe: the call is repeated, with a proof.
+ * Each call has a proof of its own, so the reply to an earlier attempt is not believed either. An
+ * error reply has no proof; but a client that is out of step stays so until its connection ends, so
+ * a probe on the same connection tells whether it was in step. NOSCRIPT needs no probe: the call is
+ * repeated, with a proof.
  *
  * Invariant: a call is answered only by the run of the script that it asked for.
  */

@@ -3,9 +3,8 @@
  *
  * A batch of commands is sent together. `several.ts` and `renewals.ts` put several commands into
  * one call; each other command is one EVALSHA. A call of a script that the server does not know is
- * sent again, once with the text, see `script-loader.ts`. That is safe because every command is
- * idempotent by id. Pushes use one channel on a connection of its own, which opens with the first
- * waiter.
+ * sent again, once with the text, see `script-loader.ts`: every command is idempotent by id. Pushes
+ * use one channel on a connection of its own, which opens with the first waiter.
  */
 import { isHalfMoved } from '../clients/cluster.js';
 import type { ClientPort, ScanPage, ScriptCall } from '../clients/port.js';
@@ -201,8 +200,8 @@ export class RedisStore implements Store {
 
   /**
    * If the connection changed, the client may have sent a release twice: the second one finds
-   * nothing, so the result of the first is unknown. The same holds for an arrival at a generation
-   * that the gate no longer remembers.
+   * nothing, so the result of the first is unknown. So too an arrival at a generation that the gate
+   * no longer remembers.
    */
   #once(reply: Reply, { op }: KeyCommand, connection: unknown): Reply {
     const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
@@ -236,9 +235,9 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Executes a command with a call that names only the main record. While a slot moves, or after
-   * its move has stopped, no node executes a call with all three keys if it has only some of them;
-   * and most locks have no other. Resolves to `undefined` if the command needs the others.
+   * With a call that names only the main record. While a slot moves, or after its move has stopped,
+   * no node executes a call with all three keys if it has only some of them; and most locks have no
+   * other. Resolves to `undefined` if the command needs the others.
    */
   async #withMainRecord(command: KeyCommand): Promise<Reply | undefined> {
     try {

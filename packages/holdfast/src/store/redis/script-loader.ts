@@ -4,8 +4,8 @@
  *
  *     unknown --a call goes with the text (EVAL)--> loading --its answer, or none--> unknown
  *
- * While the text of a script is under way, further calls of this script are sent without it, behind
- * the text on the same connection. So many calls at once send the text once.
+ * While the text of a script is under way, further calls of it are sent behind the text on the same
+ * connection, so many calls at once send the text once.
  */
 import type { ClientPort, ScriptCall } from '../clients/port.js';
 import { isNoScript } from './error-replies.js';

@@ -5,20 +5,20 @@
  *             \--several of the same terms--> one call for all --done--> its reply
  *                (and of the same node)              \--an error--> a call of its own
  *
- * These scripts execute each command completely: an acquisition of a mutex that is held joins its
- * queue in the same call, and a release serves the queue. Only a command with an error of the
- * server gets a call of its own, which has the same error, or none if the call was the cause. An
- * inspection gets one too if the mutex has waiters, or is no mutex.
+ * These scripts execute each command completely: an acquisition of a held mutex joins its queue,
+ * and a release serves the queue. Only a command with an error of the server gets a call of its
+ * own, which has the same error, or none if the call was the cause; so does an inspection if the
+ * mutex has waiters, or is no mutex.
  *
  * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`; otherwise at the one
- * server that has all of them, see `one-server.ts`. Whatever such a call
- * does not do, for any reason, has a call of its own, which the client leads to the right node.
+ * server that has all of them, see `one-server.ts`. Whatever such a call does not do has a call of
+ * its own, which the client leads to the right node.
  *
- * Invariants: the commands of a key are executed in the order in which they were sent, because each
- * is executed by the first call that has it, and those of a key that occurs twice in a turn have
- * calls of their own. Only an error breaks this order: of the server, or of a node whose slots
- * move. Each command is executed by one call at most, unless the client repeats a call: then a
- * release that finds nothing counts as unanswered, as for single calls.
+ * Invariants: the commands of a key are executed in the order in which they were sent: each by the
+ * first call that has it, and those of a key that occurs twice in a turn by calls of their own.
+ * Only an error of the server, or of a node whose slots move, breaks this order. Each command is
+ * executed by one call at most, unless the client repeats a call: then a release that finds nothing
+ * counts as unanswered, as for single calls.
  */
 import { UnknownNode } from '../clients/cluster.js';
 import type { ClientPort, ScriptCall } from '../clients/port.js';

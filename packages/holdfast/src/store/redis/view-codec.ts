@@ -23,8 +23,8 @@ const NO_RECORD = 1;
 const NONE = { holderCount: 0, waiterCount: 0, waiters: [], parkedCount: 0, parked: [] } as const;
 
 /**
- * Decodes what `inspectMany` shows of one resource; `undefined` if that needs a call of its own,
- * also for the error of a record that another program wrote.
+ * What `inspectMany` shows of one resource; `undefined` if that needs a call of its own, also for
+ * the error of a record that another program wrote.
  */
 export function plainlyInspected(now: number, raw: unknown): T.InspectReply | undefined {
   const nobody = { status: 'inspected', now, used: 0, holders: [], ...NONE } as const;

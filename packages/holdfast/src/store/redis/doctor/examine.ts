@@ -1,9 +1,7 @@
 /**
  * Examines one server, the masters of a cluster, or the members of a quorum. Loaded with the first
- * call of `Holdfast.doctor`.
- *
- * Each look may fail by itself: a right that is missing for it is a finding. A server that does not
- * answer is a finding too, and the others are examined.
+ * call of `Holdfast.doctor`. Each look may fail by itself: a missing right for it is a finding, and
+ * so is a server that does not answer; the others are examined.
  */
 import { linksOf, mayEnd, type ServerLink } from '../../clients/admin.js';
 import type { ClientPort } from '../../clients/port.js';

@@ -47,8 +47,8 @@ export class Probe {
   /**
    * Sends a command that only looks. Resolves to `undefined`, with a finding, if the server refuses
    * it.
-   * @param right the right that the user needs
-   * @param what what is not known without it
+   * @param right that the user needs
+   * @param what is not known without it
    */
   async look(words: readonly string[], right: string, what: string): Promise<unknown> {
     try {

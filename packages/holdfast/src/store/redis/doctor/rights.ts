@@ -1,7 +1,7 @@
 /**
- * Tries each command that Holdfast sends, as Holdfast sends it: in a script, on keys of its own.
- * The script removes the keys before it ends, so nothing is left, whatever happens to the
- * connection. Commands that only fail for another reason than a missing right count as allowed.
+ * Tries each command that Holdfast sends, as Holdfast sends it: in a script, on keys of its own,
+ * which the script removes before it ends, whatever happens to the connection. Commands that fail
+ * for another reason than a missing right count as allowed.
  */
 import { isMissingRight } from '../advice.js';
 import type { ProbeNames } from './names.js';

@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition
     terms      string  `FLAGS ttl retention hand_offs tasks claim max_queue patience weight
@@ -12,7 +12,7 @@
       fair             1: while this acquisition waits, only grants of fair ones allow hand-offs
       wait             1: join the queue if the permits are not free
       ttl              length of the lease, in ms
-      retention        how long the resource is kept after its last use, in ms
+      retention        kept after its last use, in ms
       hand_offs        hand-offs allowed in the process
       tasks            how many tasks wait for this root; 0 for an acquisition that is no root
       claim            claim window: length of a pushed lease, if shorter than ttl, in ms
@@ -22,8 +22,8 @@
       wanted_capacity  the capacity as the caller knows it
     meta       string  free text
       The last words may be left out while they are '' or 0.
-    channel    string  the channel for the push of the grant, or ''
-    token      string  a secret that the push of the grant repeats, or ''
+    channel    string  for the push of the grant, or ''
+    token      string  the push of the grant repeats it, or ''
     ticket     us      the place in the queue to get back, or 0
     waited     ms      how long the oldest task of a root has waited in its process, or 0
     owner      string  the owner for re-entry, or ''
@@ -45,7 +45,7 @@ local owner = ARGV[8] or ''
 --- @include "lib/clock.lua"
 --- @include "lib/waiters.lua"
 -- If the lock is probably held, the field of the waiter is read at once. Where it is free, that
--- would cost more than it saves.
+-- would cost more.
 local seen, stored, process, count
 if channel == '' or fair == 0 then
   seen = redis.call('HGET', resource, 's')

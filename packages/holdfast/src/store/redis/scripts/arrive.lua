@@ -10,9 +10,9 @@
     count      int     arrivals that open the gate
     generation us      the generation to count in
     ttl        ms      life of a latch without another arrival, or of a barrier's arrival
-    retention  ms      how long the gate is kept after its end
-    channel    string  the channel for the push when the generation ends, or ''
-    token      string  a secret that the push repeats, or ''
+    retention  ms      kept after its end
+    channel    string  for the push of the generation's end, or ''
+    token      string  the push repeats it, or ''
     id         string  the arrival
     by         int     arrivals to count
   REPLY

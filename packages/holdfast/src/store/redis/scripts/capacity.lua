@@ -2,11 +2,11 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     from       int     the capacity before the change, as the caller knows it
     wanted     int     the capacity from now on
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
   REPLY
     changed now capacity kind | mismatch now capacity kind | absent now 0 0
 ]]

@@ -10,7 +10,7 @@
     count      int     arrivals that open the gate; 0 if the reason is deleted
     generation us      the generation to end
     ttl        ms      life of a latch without an arrival
-    retention  ms      how long the gate is kept after its end
+    retention  ms      kept after its end
     reason     string  why the generation is broken, used if it is not open
   REPLY
     gate now generation fate reason rank sure current missing next agreed | other now kind count

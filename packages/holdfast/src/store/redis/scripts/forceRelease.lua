@@ -2,10 +2,10 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition that loses its lease, or '' for all
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
   REPLY
     forced now left id...: the leases that were ended, and the longest time that one of them had
 ]]

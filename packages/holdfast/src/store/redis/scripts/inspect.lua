@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     limit      int     maximum of holders, of waiters, and of holds of one owner to show
   REPLY
@@ -52,9 +52,7 @@ if not known then return { 'inspected', now, 0, 0, 0, 0, 0, 0, {}, {}, 0, {} } e
 local queued, held = nil, nil
 if not agree() then queued, held = survey() end
 
--- The cost does not grow with the number of holders: the script reads only the holders that it
--- shows, and at most EXPIRE_LIMIT expired leases. Expired leases beyond that limit still count as
--- used.
+-- The cost does not grow with the number of holders: see engine/inspect.ts.
 local ids, over, count = {}, {}, 0
 if not many then
   over = { sole and sole.id }

@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition that holds the lease
     as         string  the acquisition that waits
@@ -11,12 +11,12 @@
     ttl        ms      length of its next lease
     claim      ms      claim window: length of a pushed lease, if shorter than ttl
     fair       flag    1: no grant allows hand-offs while this acquisition waits
-    channel    string  the channel for the push of the grant, or ''
+    channel    string  for the push of the grant, or ''
     max_parked int     maximum number of parked waiters
     patience   ms      silence after which this process counts as dead
     retention  ms      how long the resource, and a waiter without polls, is kept
     meta       string  free text
-    token      string  a secret that the push of the grant repeats, or ''
+    token      string  the push of the grant repeats it, or ''
     last_used  int     the last fence that a task of the lease used, or 0
   REPLY
     parked now | queued now ticket next signalled | granted now fence left hand_offs holds signalled

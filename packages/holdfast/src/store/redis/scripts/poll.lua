@@ -2,10 +2,10 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     patience   ms      silence after which this process counts as dead, or 0
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
     period     ms      the time to the next poll, if the reply allows no pause; 0 to get none
     ids...     string  the acquisitions
   REPLY

@@ -2,12 +2,12 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition
     terms      string  `unpassed retention`: a digit and a number
       unpassed         1: the lease is never handed off: its reserved fences become free
-      retention        how long the resource is kept after its last use, in ms
+      retention        kept after its last use, in ms
   REPLY
     now (a number instead of a list: freed in the common case)
     | freed now 0 | kept now holds | dequeued now 0 | absent now 0

@@ -2,11 +2,11 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition
     ttl        ms      length of the lease from now on
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
     channel    string  the channel of the process from now on; '' or left out if it stays
     tasks      number  how many tasks of the process wait for the lease; left out if it stays
   REPLY

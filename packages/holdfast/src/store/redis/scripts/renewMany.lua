@@ -6,7 +6,7 @@
                        on a cluster only the first of these
   ARGV
     ttl        ms      length of each lease from now on; 0: the leases stay as they are
-    retention  ms      how long each resource is kept after its last use
+    retention  ms      kept after its last use
     named      number  how many of the following words are the names, on a cluster; 0: none
     rest...    string  these names, then the acquisition of each resource
   REPLY
@@ -16,8 +16,8 @@
 local ttl = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
 --- @include "lib/clock.lua"
--- Keys of one call must be in one slot. On a cluster, the call names one key, which leads it to its
--- node; the names of the others, in other slots of that node, are arguments.
+-- Keys of one call must be in one slot. On a cluster, one key leads the call to its node; the names
+-- of the others, in other slots of that node, are arguments.
 local named = tonumber(ARGV[3])
 local names = named == 0 and { unpack(KEYS, 1) } or { unpack(ARGV, 4, 3 + named) }
 local ids = { unpack(ARGV, 4 + named) }

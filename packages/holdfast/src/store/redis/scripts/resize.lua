@@ -2,12 +2,12 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition
     weight     int     the new weight
     seq        int     the number of this change of the acquisition
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
   REPLY
     resized now fence left | refused now fence left | absent now 0 0
 ]]

@@ -2,13 +2,13 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the acquisition that signals, and must hold
     condition  string  the condition
     count      int     how many waiters to wake, or 0 for all
     seq        int     grows with each signal of this lease
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
   REPLY
     signalled now woken left | absent now 0 0
 ]]

@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where there may be many
+    expiries   zset    leases by expiry
   ARGV
     id         string  the root that ends
     own_fence  int     its fence, as it was granted
@@ -11,13 +11,13 @@
     ttl        ms      length of its lease
     claim      ms      claim window: length of a pushed lease, if shorter than ttl
     hand_offs  int     hand-offs allowed in the process
-    channel    string  the channel for the push of the grant, or ''
+    channel    string  for the push of the grant, or ''
     waited     ms      how long its oldest task has waited in its process
     tasks      int     how many tasks wait for it
     patience   ms      silence after which this process counts as dead
-    retention  ms      how long the resource is kept after its last use
+    retention  ms      kept after its last use
     meta       string  free text
-    token      string  a secret that the push of the grant repeats, or ''
+    token      string  the push of the grant repeats it, or ''
     fair       int     0 or 1, as in acquire; may be left out if it is 0
     old_ticket int     place in the queue that its tasks had; may be left out if there is none
   REPLY

@@ -10,9 +10,9 @@
     count      int     arrivals that open the gate; 0: read only
     generation us      the generation to show, 0 for the current one
     ttl        ms      life of the arrivals from now on, or of a new latch
-    retention  ms      how long the gate is kept after its end
-    channel    string  the channel for the push when the generation ends, or ''
-    token      string  a secret that the push repeats, or ''
+    retention  ms      kept after its end
+    channel    string  for the push of the generation's end, or ''
+    token      string  the push repeats it, or ''
     ids...     string  the arrivals
   REPLY
     gate now generation fate reason rank sure current missing next agreed | other now kind count

@@ -1,9 +1,8 @@
 --- @include "lib/orders.lua"
 --- @include "lib/holds.lua"
--- Leases: the same functions as in engine/resource.ts.
---
--- If several leases are possible, each has a field, and `expiries` orders them by expiry. If only
--- one is possible, it is part of the summary.
+-- Leases: the same functions as in engine/resource.ts. If several leases are possible, each has a
+-- field, and `expiries` orders them by expiry. A lease that can only be alone is part of the
+-- summary.
 local EXPIRE_LIMIT = 1000
 
 -- Conditions of unconsumed signals: their receivers ended without acting on them. Each signal goes
@@ -121,9 +120,7 @@ local function remove(h, ordered)
   end
 end
 
--- True if permits are free. Beside a root that may be handed off nothing is granted, also if the
--- capacity was raised: another lease could get a fence above the reserved ones. Such a root is
--- always `sole`.
+-- See `fits` there. A root that may be handed off is always `sole`.
 local function fits(weight)
   return used + weight <= capacity and not (sole and sole.hand_offs > 0)
 end
@@ -238,16 +235,15 @@ local function drop_expired()
   if #removed > 0 then redis.call('ZREM', expiries, unpack(removed)) end
 end
 
--- Removes the expired lease or hold of an acquisition that asks again, if EXPIRE_LIMIT left it.
--- With two leases of the same id, its permits would count twice and would never be free again.
+-- If EXPIRE_LIMIT left it. With two leases of the same id, its permits would count twice and would
+-- never be free again.
 local function drop_stale(id)
   local h = read_holder(read_hold(id) or id)
   if not h or end_of(h, id) > now then return end
   if h.owner == '' then remove(h) else drop_holds(h) end
 end
 
--- The fence and the hand-offs of a grant made now: a fence above all earlier ones (I2), and the
--- hand-offs that the queue allows (I4).
+-- A fence above all earlier ones (I2), and the hand-offs that the queue allows (I4).
 local function terms(w)
   local hand_offs = w.hand_offs
   -- with several holders, a reserved fence could be used after a higher one was granted

@@ -2,10 +2,9 @@
 -- The holds of owners: a chain, in the order in which they joined.
 --
 -- The lease stores their number, the first, the last, how many have the weight of the lease, and a
--- time before which none of them ends. Each hold stores its lease, the hold before it, the hold
--- after it, its weight, its channel, when it ends, and the number of its last change, if it was
--- changed. So adding or removing a hold has a constant
--- cost, except when the last of the heaviest holds is removed.
+-- time before which none of them ends. Each hold stores its lease, the hold before it and after it,
+-- its weight, its channel, when it ends, and the number of its last change, if any. So adding or
+-- removing a hold has a constant cost, except for the last of the heaviest holds.
 local HOLD_LIMIT = 1000
 
 local function read_hold(id)

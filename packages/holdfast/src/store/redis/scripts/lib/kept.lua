@@ -1,6 +1,5 @@
--- Until when the server keeps the record (ms), if the last lease ends at `at`: for the retention
--- after that, or longer. To save writes, the stored time changes only if it is too early, or more
--- than the retention too late.
+-- Until when the server keeps the record (ms), if the last lease ends at `at`: see `touch` in
+-- engine/resource.ts.
 local function kept_until(stored, at)
   local least = math.floor(at / 1000) + retention
   if stored and stored >= least and stored <= least + retention then return stored end

@@ -1,8 +1,6 @@
--- Keys of one call must be in one slot. On a cluster a call names no key: the words in `ids` are a
--- control, the names, in slots of the node that executes the call, and the acquisitions.
---
--- The node must check each key that a script uses, or it would keep a second record of a resource
--- whose slot has moved. The control proves it: a key of another node, which no script may use.
+-- Keys of one call must be in one slot. On a cluster a call names no key: `ids` has a control, the
+-- names, in slots of the node that executes the call, and the acquisitions. The control is a key of
+-- another node, which no script may use: see node-calls.ts.
 local names = { unpack(KEYS, 1) }
 if #names == 0 then
   local count = (#ids - 1) / 2

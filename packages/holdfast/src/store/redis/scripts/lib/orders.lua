@@ -1,14 +1,14 @@
 --- @include "lib/parking.lua"
 -- The two orders: the queue by ticket, and leases by expiry if several are possible.
 --
--- Both can be computed from the main record, which stores how many entries belong in each. A server
--- may lose one of the three keys without the others (eviction, DEL). If an order has another number
--- of entries, the script rebuilds it from the record. If the record says that an order is empty,
--- the script does not read the order, so entries of a lost record have no effect. So the loss of an
--- order changes nothing, and the loss of the record is the loss of the resource.
+-- The main record stores how many entries each has. A server may lose one of the three keys without
+-- the others (eviction, DEL). If an order has another number of entries, the script rebuilds it
+-- from the record. If it should be empty, the script does not read it, so entries of a lost record
+-- have no effect. So the loss of an order changes nothing, and the loss of the record is the loss
+-- of the resource.
 
--- The fields of leases or of waiters: each id with its expiry or ticket, and its weight or fair
--- flag. Fields in an unknown format are ignored.
+-- Each id with its expiry or ticket, and its weight or fair flag. Fields in an unknown format are
+-- ignored.
 local function members(all, kind)
   local found = {}
   for at = 1, #all, 2 do

@@ -1,9 +1,7 @@
 --- @include "lib/processes.lua"
--- Parked waiters: see engine/parking.ts.
---
--- Each waiter is in two chains: that of its condition, in the order in which they parked (`ahead`,
--- `behind`), and that of all, the oldest poll first (`older`, `newer`). So adding or removing a
--- waiter has a constant cost.
+-- Parked waiters: see engine/parking.ts. Each is in two chains: that of its condition, in the order
+-- of parking (`ahead`, `behind`), and that of all, the oldest poll first (`older`, `newer`). So
+-- adding or removing one has a constant cost.
 local entries, chains, changed = {}, {}, {}
 
 local function chain(name)

@@ -1,6 +1,6 @@
--- Stands around each script: the last argument is a proof, which the reply repeats. A client that
--- gives a command the reply to another one is noticed by it. A number becomes a text with the
--- proof: that is cheaper for the client to parse than a list.
+-- Stands around each script: the reply repeats the last argument, a proof, so a client that gives a
+-- command the reply to another one is noticed. A number becomes a text with the proof: cheaper to
+-- parse for the client than a list.
 local proof = table.remove(ARGV)
 local function answer()
 --- @script

@@ -1,5 +1,5 @@
--- Messages to the channels of processes. The name of a sharded channel ends with a hash tag. There
--- are such channels only on a cluster: see cluster-channels.ts.
+-- Messages to the channels of processes. The name of a sharded channel (on a cluster, see
+-- cluster-channels.ts) ends with a hash tag.
 local function is_sharded(channel)
   return string.sub(channel, -1) == '}'
 end

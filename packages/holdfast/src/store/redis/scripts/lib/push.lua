@@ -1,18 +1,17 @@
 --- @include "lib/publish.lua"
--- Pushes to waiters.
 -- True if a channel has subscribers of its own. PUBLISH also counts subscribers of patterns, which
--- say nothing about the waiter's process. If the user may not call PUBSUB, the result of PUBLISH
--- decides. It also decides for a sharded channel: no pattern matches those, and the channel of a
--- slot that has moved to another node has no subscribers here, although its process lives.
+-- say nothing about the waiter's process. If the user may not call PUBSUB, PUBLISH decides; so it
+-- does for a sharded channel: no pattern matches those, and the channel of a slot that has moved
+-- has no subscribers here, although its process lives.
 local function has_subscribers(channel)
   if is_sharded(channel) then return true end
   local count = redis.pcall('PUBSUB', 'NUMSUB', channel)
   return count.err ~= nil or tonumber(count[2]) > 0
 end
 
--- True if the channel has a subscriber. If the user may not publish, waiters are served without
--- pushes and find their grants by polling. PUBLISH is not replicated. A subscriber on a replica is
--- not counted, so both it and the next waiter would hold the lock.
+-- If the user may not publish, waiters are served without pushes, and poll. PUBLISH is not
+-- replicated. A subscriber on a replica is not counted, so both it and the next waiter would hold
+-- the lock.
 local function reached(channel, message)
   if not has_subscribers(channel) then return false end
   redis.set_repl(redis.REPL_NONE)

@@ -36,9 +36,9 @@ local sole -- the only lease of a mutex
 local forget -- the time until which the server keeps the key
 -- True if the waiters are as in a plain record.
 local plain = is_plain
--- True if leases have fields. They may have fields at a capacity of 1 too, if the capacity was
--- greater when they were granted; and a root stays `sole` if the capacity is raised. The capacity
--- decides where a lease is stored when there is no other lease.
+-- True if leases have fields. That is also possible at a capacity of 1, after a greater one; and a
+-- root stays `sole` if the capacity is raised. Without another lease, the capacity decides where a
+-- lease is stored.
 local many = false
 if plain then
   local h, _ = { weight = 1, owner = '', holds = '' }, nil
@@ -85,8 +85,8 @@ local function read(field)
   return value
 end
 
--- Called before the first write outside `flush`. A server that may not write (a replica, or a
--- server with too few replicas) fails here, before any change and before any push of a grant.
+-- Called before the first write outside `flush`. A server that may not write fails here, before any
+-- change and any push of a grant.
 local guarded = false
 local function guard()
   if known and not guarded then redis.call('PEXPIREAT', resource, forget) end

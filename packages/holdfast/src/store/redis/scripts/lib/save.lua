@@ -1,7 +1,7 @@
 --- @include "lib/clock.lua"
 --- @include "lib/kept.lua"
--- The summary of the record is in `seen`; false if there is no record. If the record is plain (see
--- lib/record.lua), the summary is enough for the short paths.
+-- The summary is in `seen`; false if there is no record. If the record is plain (see
+-- lib/record.lua), that is enough for the short paths.
 local is_plain = seen and string.byte(seen) == 195
 
 -- The hand-offs of a root that is granted while no other acquisition waits.
@@ -9,8 +9,8 @@ local function hand_offs_alone(hand_offs)
   return math.max(hand_offs, math.min(128, 8 * hand_offs))
 end
 
--- Writes the summary and further fields. A server that is out of memory refuses HSET, but allows
--- PEXPIREAT, and lets a script finish that has written.
+-- Also further fields. A server that is out of memory refuses HSET, but allows PEXPIREAT, and lets
+-- a script finish that has written.
 local function save(forget, kept, queued, ...)
   local done = redis.pcall('HSET', resource, 's', ...)
   if type(done) == 'table' then

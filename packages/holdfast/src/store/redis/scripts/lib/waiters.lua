@@ -1,15 +1,13 @@
 -- What the short paths and the general functions share about waiters.
 
--- The ticket of a waiter, or of a root whose oldest task has waited in its process. If the last
--- ticket is in the future, the clock was set back, and the waiter goes to the end of the queue.
+-- See `#placeAfter` in engine/resource.ts.
 local function ticket_after(last_ticket, waited_ms)
   if waited_ms == 0 or last_ticket > now then return math.max(last_ticket + 1, now) end
   return math.max(1, now - waited_ms * 1000)
 end
 
--- The id directly before a waiter that is the last of the queue; '' if it is not the last.
--- `holder`: the id of the only lease, for a queue with one waiter. The order of a record that was
--- lost may remain, so it is read only if there are others.
+-- '' if the waiter is not the last of the queue. `holder`: the id of the only lease, for a queue
+-- with one waiter. The order of a lost record may remain, so it is read only if there are others.
 local function ahead_of(id, waiters, holder)
   if waiters == 1 then return holder end
   local last = redis.call('ZRANGE', queue, -2, -1)

@@ -4,9 +4,9 @@
 -- What several short paths share.
 --
 -- The files of this folder are short paths: the usual cases of commands, before the functions of
--- the general path are made. One rule holds for all of them: a short path gives the same answer,
--- writes and pushes as the general path, or does nothing. Each says what it earns of the time of
--- its script, as `npm run bench -- --short` measures it; below 5 % it goes.
+-- the general path are made. One rule holds for all: a short path gives the same answer, writes and
+-- pushes as the general path, or does nothing. Each says what it earns of the time of its script,
+-- as `npm run bench -- --short` measures it; below 5 % it goes.
 --
 -- In a plain record only the first waiter can be granted, so nothing is left to serve after one
 -- grant.
@@ -31,8 +31,8 @@ local function counted(packed, change, patience)
   return packed_process(waiters + change, heard, till, paused)
 end
 
--- Makes `id`, which was the head of the queue, the holder of a free lock. Returns false if that
--- waiter counts as dead or pauses, or the record does not know it; otherwise the end of its lease.
+-- `id` was the head of the queue, the lock is free. False if that waiter counts as dead or pauses,
+-- or the record does not know it; otherwise the end of its lease.
 local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget, ...)
   local process = 'n:' .. process_of(id)
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
