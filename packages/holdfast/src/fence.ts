@@ -103,7 +103,7 @@ export function fragment<Result>(
 export interface StoredObject {
   /** As the store gives it. */
   readonly etag: string;
-  /** In the metadata; `undefined` if the object has none, which is less than any. */
+  /** The fence in the metadata; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;
 }
 

@@ -57,7 +57,7 @@ interface Written {
   readonly owner: string;
   /** What was left of `maxHold`, in ms; left out without a limit. */
   readonly maxHold?: number;
-  /** Of the last change of the weight, and of the last signal. */
+  /** The number of the last change of the weight, and of the last signal. */
   readonly changes: number;
   readonly signals: number;
 }

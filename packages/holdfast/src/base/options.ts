@@ -127,9 +127,9 @@ export interface HoldfastOptions {
   readonly clockMargin?: number | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */
   readonly grace?: number | undefined;
-  /** For tests. */
+  /** The clock, for tests. */
   readonly clock?: Clock | undefined;
-  /** For simulations. @internal */
+  /** The source of random values, for simulations. @internal */
   readonly randomSource?: RandomSource | undefined;
 }
 
@@ -211,7 +211,7 @@ export interface AcquireOptions extends LockOptions {
 export type Settings = {
   readonly [K in Exclude<keyof HoldfastOptions, Apart>]-?: NonNullable<HoldfastOptions[K]>;
 } & {
-  /** Of locks. */
+  /** The defaults of locks. */
   readonly defaults: LockOptions;
   readonly onWarning: HoldfastOptions['onWarning'];
   readonly onLost: HoldfastOptions['onLost'];
@@ -311,8 +311,8 @@ function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockO
 }
 
 /**
- * Without the default of `maxHold`: whether it applies is known with the options of an acquisition,
- * see `resolveTerms`.
+ * The default of `maxHold` is left out: whether it applies is known with the options of an
+ * acquisition, see `resolveTerms`.
  */
 export function withDefaults<O extends LockOptions>({ defaults }: Settings, options: O): O {
   return over({ ...defaults, maxHold: undefined }, options);

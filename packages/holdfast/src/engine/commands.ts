@@ -46,7 +46,7 @@ export interface Acquire {
    * others wait; see `handOffsOf`. 0 if it is not a root.
    */
   readonly handOffs: number;
-  /** For the push of the grant, or `''`: the waiter then polls. */
+  /** The channel for the push of the grant, or `''`: the waiter then polls. */
   readonly channel: string;
   /**
    * A secret that the push of the grant repeats, or `''` without a channel. A message without it is
@@ -55,7 +55,7 @@ export interface Acquire {
   readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
-  /** That of an earlier reply, to get that place back; 0 for a new place. */
+  /** The ticket of an earlier reply, to get that place back; 0 for a new place. */
   readonly ticket: number;
   /**
    * Whole ms for which the oldest task of a root has waited in its process; 0 (the default) for an
@@ -145,8 +145,8 @@ export interface Renew {
   readonly ttl: number;
   readonly retention: number;
   /**
-   * On which the process of the lease, or of this hold of it, receives pushes from now on. Default:
-   * the known one.
+   * The channel on which the process of the lease, or of this hold of it, receives pushes from now
+   * on. Default: the known one.
    */
   readonly channel?: string;
   /** See `Acquire`. Default: the known number. */
@@ -249,7 +249,7 @@ export interface Signal {
   /** The acquisition that signals. It must hold a live lease. */
   readonly id: string;
   readonly condition: string;
-  /** How many to wake, 0 for all. */
+  /** How many waiters to wake, 0 for all. */
   readonly count: number;
   /**
    * Grows with each signal of this lease. A number that is not above the last one wakes no waiter.

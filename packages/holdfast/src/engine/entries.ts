@@ -6,7 +6,7 @@ export interface Hold {
   weight: number;
   /** The number of its last change of the weight. */
   changes: number;
-  /** For the message that the lease was ended by force, or `''`. */
+  /** The channel for the message that the lease was ended by force, or `''`. */
   channel: string;
   /** Unless renewed. The lease lasts as long as one of its holds. */
   expires: Micros;
@@ -47,7 +47,7 @@ export interface Holder {
 
 export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
 
-/** For one of its acquisitions, 0 if that has no hold. */
+/** The end for one of its acquisitions, 0 if that has no hold. */
 export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
   return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
 }

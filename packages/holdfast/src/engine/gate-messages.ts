@@ -28,7 +28,7 @@ export interface Arrive {
    * a longer one); without a `Watch` this arrival at a barrier expires.
    */
   readonly ttl: number;
-  /** For the message that the generation ended, or `''`. */
+  /** The channel for the message that the generation ended, or `''`. */
   readonly channel: string;
   /** See `Acquire.token`. */
   readonly token: string;
@@ -71,7 +71,7 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
-/** Of the generation that the command named. */
+/** The state of the generation that the command named. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;

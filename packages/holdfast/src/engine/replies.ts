@@ -7,10 +7,10 @@ export interface Granted {
   readonly status: 'granted';
   readonly now: Micros;
   readonly fence: number;
-  /** Until its end, from `now`. */
+  /** Microseconds until its end, from `now`. */
   readonly left: Micros;
   readonly handOffs: number;
-  /** 1 without an owner. */
+  /** The holds of the owner; 1 without an owner. */
   readonly holds: number;
 }
 
@@ -18,7 +18,7 @@ export interface Queued {
   readonly status: 'queued';
   readonly now: Micros;
   readonly ticket: number;
-  /** Until the next lease of the resource may end, 0 if none is held. */
+  /** Microseconds until the next lease of the resource may end, 0 if none is held. */
   readonly next: Micros;
   /**
    * Of a fair root that was queued now, at the end of the queue: the id directly before it, of a
@@ -135,11 +135,11 @@ export interface RenewManyReply {
   readonly status: 'renewals';
   readonly now: Micros;
   /**
-   * In microseconds, for each lease; 0 if it does not exist. A store may also return `FAILED` or
+   * Microseconds that each lease lasts; 0 if it does not exist. A store may also return `FAILED` or
    * `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
-  /** Of one of the leases that were not renewed. */
+  /** The error of one of the leases that were not renewed. */
   readonly failure?: Error;
 }
 
@@ -207,7 +207,7 @@ export interface InspectReply {
 export interface ForceReleaseReply {
   readonly status: 'forced';
   readonly now: Micros;
-  /** By the id of the acquisition that was granted. */
+  /** The leases, by the id of the acquisition that was granted. */
   readonly ended: readonly string[];
   /** The longest time that remained for one of them, 0 if none was ended. */
   readonly left: Micros;

@@ -30,7 +30,7 @@ import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
 export class Resource {
-  /** That of its present or last use. */
+  /** The kind of its present or last use. */
   kind: LockKind = 'mutex';
   /** 0 before its first use. */
   capacity = 0;
@@ -198,7 +198,7 @@ export class Resource {
     return holder;
   }
 
-  /** For one of its holds; never shortens it. */
+  /** For one of its holds. It never shortens the lease. */
   extend(holder: Holder, id: string, expires: Micros): void {
     holder.expires = Math.max(holder.expires, expires);
     const hold = holder.holds.get(id);

@@ -14,7 +14,7 @@ import { Resource } from './resource.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
 type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
-/** Without the names of the fields: a queue may be long, and each change stores it. */
+/** The names of the fields are left out: a queue may be long, and each change stores it. */
 type SavedWaiter = readonly [
   ...[id: string, ticket: number, token: string, channel: string, meta: string, owner: string],
   ...[weight: number, ttl: number, claim: number, fair: boolean, handOffs: number, tasks: number],

@@ -97,7 +97,10 @@ function isDead(resource: Resource, context: CommandContext, { id, channel }: Wa
   return channel !== '' && context.receivers(channel) === 0;
 }
 
-/** Until the next poll is due: at the next expiry, or at once if `SERVE_LIMIT` was reached. */
+/**
+ * Microseconds until the next poll is due: at the next expiry, or at once if `SERVE_LIMIT` was
+ * reached.
+ */
 export function next(resource: Resource, { now, more }: CommandContext): Micros {
   return more ? 0 : resource.next(now);
 }

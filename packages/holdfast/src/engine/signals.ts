@@ -32,8 +32,8 @@ export function wake(
 }
 
 /**
- * From the queue or a condition; false if it is not there. Its signal goes to the next parked
- * waiter.
+ * Removes a waiter from the queue or a condition; false if it is not there. Its signal goes to the
+ * next parked waiter.
  */
 export function withdraw(resource: Resource, id: string): boolean {
   const waiter = resource.dequeue(id);

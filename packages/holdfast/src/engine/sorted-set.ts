@@ -7,7 +7,7 @@ export class SortedSet {
     return this.#order.length;
   }
 
-  /** From 0. */
+  /** The rank counts from 0. */
   at(rank: number): string | undefined {
     return this.#order[rank];
   }
@@ -16,12 +16,12 @@ export class SortedSet {
     return this.#scores.get(id);
   }
 
-  /** From the lowest score on. */
+  /** The ids from the lowest score on. */
   first(limit: number): readonly string[] {
     return this.#order.slice(0, limit);
   }
 
-  /** From a rank on. */
+  /** The ids from a rank on. */
   from(rank: number, limit: number): readonly string[] {
     return this.#order.slice(rank, rank + limit);
   }

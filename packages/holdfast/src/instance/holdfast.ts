@@ -59,7 +59,7 @@ export interface ForceReleaseOptions {
    * Default 0.
    */
   readonly wait?: number | undefined;
-  /** For the error of the holder. At most 200 characters. */
+  /** The reason for the error of the holder. At most 200 characters. */
   readonly reason?: string | undefined;
 }
 

@@ -30,7 +30,7 @@ export interface Subject {
   readonly strict?: boolean;
   /** See `AcquireRequest.candidate`. */
   readonly candidate?: boolean;
-  /** Of leases that are renewed. */
+  /** The default for leases that are renewed. */
   readonly maxHold?: number | undefined;
   readonly send?: (request: AcquireRequest) => Promise<Hold | null>;
 }

@@ -66,7 +66,7 @@ export class Flight {
     if (this.#waiting) caller.onWaiting();
   }
 
-  /** Until the store has replied or a request has failed. */
+  /** True until the store has replied or a request has failed. */
   get silent(): boolean {
     return !this.#replied && this.#trouble === undefined;
   }

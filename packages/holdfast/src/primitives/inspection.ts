@@ -50,7 +50,7 @@ export interface HolderInfo extends Participant {
 
 /** A waiter in the queue of a lock. */
 export interface WaiterInfo extends Participant {
-  /** That it waits for. */
+  /** The permits that it waits for. */
   readonly permits: number;
   /** Whether it must not be overtaken, see the `fair` option. */
   readonly fair: boolean;

@@ -9,7 +9,7 @@ import type { LockOptions } from '../base/options.js';
 import { Acquirer, plainLease } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 
-/** For `ttl` ms; `null` if it is set already. The caller may still release it. */
+/** Sets a marker for `ttl` ms; `null` if it is set already. The caller may still release it. */
 export function mark(
   core: Core,
   key: string,
@@ -27,7 +27,7 @@ export function mark(
   return new Acquirer(core, subject, options, make).tryAcquire(1);
 }
 
-/** False if `wait` ms pass before. */
+/** Waits until a marker has ended; false if `wait` ms pass before. */
 export async function unmarked(core: Core, key: string, wait: number): Promise<boolean> {
   const options: LockOptions = { fair: true, ttl: 1000, renew: false };
   const acquirer = new Acquirer(core, { key, kind: 'mutex', capacity: 1 }, options, plainLease);

@@ -26,8 +26,8 @@ export class MultiLease implements AsyncDisposable {
   /** Each key once, in the order in which `acquire` waits for them. */
   readonly keys: readonly string[];
   /**
-   * By key; each greater than that of every earlier lease of that key. Fences of different keys
-   * cannot be compared.
+   * The fence of each key, greater than that of every earlier lease of that key. Fences of
+   * different keys cannot be compared.
    */
   readonly fences: ReadonlyMap<string, number>;
   readonly #leases: readonly Lease[];
@@ -95,7 +95,7 @@ export class MultiLease implements AsyncDisposable {
     return this.#each((lease) => lease.extend(ms));
   }
 
-  /** Of the release; empty until it has ended. */
+  /** The outcome of the release for each key; empty until it has ended. */
   get outcomes(): ReadonlyMap<string, KeyOutcome> {
     return this.#outcomes;
   }

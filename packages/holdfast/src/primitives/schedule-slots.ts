@@ -22,7 +22,7 @@ import { mark } from './markers.js';
  */
 export type SlotState = 'running' | 'done' | 'failed' | 'unfinished' | 'missed';
 
-/** Of key and slot together: the key of the marker adds seven. */
+/** The limit of key and slot together: the key of the marker adds seven. */
 const SLOT_BYTES_MAX = 1018;
 /** A run that holds the lock for less than this may be about to mark its slot. */
 const YOUNG_MS = 500;
@@ -55,7 +55,7 @@ export class Slot {
     return holderOf(this.#core, this.#marker);
   }
 
-  /** For `ttl` ms; `null` if it is marked already. */
+  /** Marks the slot for `ttl` ms; `null` if it is marked already. */
   mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
     return mark(this.#core, this.#marker, ttl, label);
   }

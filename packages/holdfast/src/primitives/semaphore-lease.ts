@@ -21,7 +21,7 @@ export class SemaphoreLease extends Lease {
     this.#core = core;
   }
 
-  /** Of this lease. */
+  /** The permits of this lease. */
   get permits(): number {
     return this.#hold.root.weight;
   }

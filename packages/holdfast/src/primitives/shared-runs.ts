@@ -43,12 +43,12 @@ export function runsBeside(lease: Lease): number {
   return Math.max(0, (runs.get(lease) ?? 0) - Math.max(1, waiting));
 }
 
-/** For the run that acquired the lease. */
+/** Does the work of the run that acquired the lease. */
 export function open<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, false);
 }
 
-/** For a run that entered again. */
+/** Does the work of a run that entered again. */
 export function enter<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, true);
 }

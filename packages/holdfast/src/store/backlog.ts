@@ -23,13 +23,13 @@ const ENDS = 1;
 const ASKS = 2;
 type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
 
-/** Of the commands that ask for nothing. */
+/** The ranks of the commands that ask for nothing. */
 const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
   ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
   ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },
 };
 
-/** Under way at one server, about. */
+/** The most bytes under way at one server, about. */
 const BYTES_MAX = 4 * 2 ** 20;
 /** The bytes of a command without its texts, about; and of an id. */
 const FRAME = 256;
@@ -41,7 +41,7 @@ export interface Posted {
   posted: number;
   rank: Rank;
   next: Posted | undefined;
-  /** While it is under way; otherwise 0. */
+  /** Its bytes while it is under way; otherwise 0. */
   bytes: number;
 }
 
@@ -70,7 +70,7 @@ export class Backlog<P extends Posted> {
   #bytes = 0;
   readonly #ends = new Queue<P>();
   readonly #asks = new Queue<P>();
-  /** The last one of each key. */
+  /** The last request of each key that waits. */
   readonly #last = new Map<string, P>();
   answers = 0;
 
@@ -144,7 +144,7 @@ export class Backlog<P extends Posted> {
 
 export class Backlogs<P extends Posted> {
   readonly #max: number;
-  /** For a store with one server, and before the servers are known. */
+  /** The first one is for a store with one server, and before the servers are known. */
   readonly all: Backlog<P>[];
   readonly #shards = new Map<string, Backlog<P>>();
 

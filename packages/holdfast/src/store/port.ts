@@ -62,10 +62,10 @@ export interface StoreTells {
   /** Why the store may not answer now, for messages; `undefined` if unknown. */
   trouble?(): string | undefined;
 
-  /** Of a quorum; `undefined` if there is none. */
+  /** The servers of a quorum whose clocks are wrong; `undefined` if there is none. */
   wrongClocks?(): string | undefined;
 
-  /** Of a quorum. */
+  /** How each server of a quorum answered last. */
   servers?(): readonly ServerInfo[] | undefined;
 
   /** The command of the program that blocks the client, if known. */

@@ -30,9 +30,9 @@ const LONG_TURN = 50;
 /** Exactly one of the first two is called, and a late reply after it. */
 export interface Receiver<R> {
   answered(reply: R): void;
-  /** Also after the deadline, without a reply. */
+  /** The store failed, or the deadline has passed. */
   failed(failure: StoreFailure): void;
-  /** After the deadline. */
+  /** The reply came after the deadline. */
   late(reply: R): void;
   /**
    * Called before a request is sent that had to wait. False if it is not needed any more: it is not
@@ -226,7 +226,7 @@ export class Requests {
     for (const request of backlog.takeSince(now - this.timeout)) request.fail(failure);
   }
 
-  /** For a request that is not a command. Rejects after `timeout`. */
+  /** The answer to a request that is not a command. Rejects after `timeout`. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(this.timeout, () => reject(this.noReply(this.timeout)));

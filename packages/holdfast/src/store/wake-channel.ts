@@ -24,7 +24,7 @@ const DELAY = growing(100, 5000);
 const NAMED_MS = 50;
 /** After this time a channel that is down is replaced. */
 const DOWN_MS = 2000;
-/** Between two messages to itself while they do not arrive. */
+/** The pauses between two messages to itself while they do not arrive. */
 const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
@@ -83,7 +83,7 @@ export class Wake {
     this.#silent = options.silent ?? (() => undefined);
   }
 
-  /** For requests; `''` while the channel is not up. */
+  /** The channel that requests name; `''` while it is not up. */
   get channel(): string {
     return this.#up && this.#channel !== undefined ? this.#channel.name : '';
   }
@@ -179,7 +179,7 @@ export class Wake {
     });
   }
 
-  /** With the present settings of the client. */
+  /** Opens the channel again, with the present settings of the client. */
   #replace(): void {
     const before = this.#channel;
     this.#forget();

@@ -35,13 +35,13 @@ const RENEW_AT = 0.5;
 /** The part of the ttl for which a renewal waits for its answer. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
-/** Between two attempts to release the lock, or to end a doubt. */
+/** The pause between two attempts to release the lock, or to end a doubt. */
 const RETRY_MS = 100;
 
 export class OldHold {
   readonly #parts: OldHoldParts;
   readonly #events: OldHoldEvents;
-  /** Before the last successful request, and the ms that it asked for. */
+  /** The moment before the last successful request, and the ms that it asked for. */
   #sent: Moment;
   #length: number;
   #over = false;
@@ -86,7 +86,7 @@ export class OldHold {
     }
   }
 
-  /** To at least `ms` from now. Rejects without an answer. */
+  /** Extends the lock to at least `ms` from now. Rejects without an answer. */
   async extend(ms: number): Promise<void> {
     await this.#extend(withDrift(ms), this.#parts.requestTimeout);
   }

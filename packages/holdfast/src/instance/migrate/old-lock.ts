@@ -17,14 +17,14 @@ export interface LockFormat {
   readonly release: string;
 }
 
-/** Of most servers: 1 is yes, 0 is no. */
+/** The answer of most servers: 1 is yes, 0 is no. */
 type Vote = 0 | 1;
 
 export class OldLock {
   readonly key: string;
   readonly #ports: readonly ClientPort[];
   readonly #format: LockFormat;
-  /** On which the other library waits for a release, or `''`. */
+  /** The channel on which the other library waits for a release, or `''`. */
   readonly #channel: string;
 
   /** @internal */
@@ -55,7 +55,7 @@ export class OldLock {
     return this.#ask(clock, limit, this.#format.release, [holder, this.#channel]);
   }
 
-  /** On all servers. Rejects with a `StoreFailure` if no answer has a majority. */
+  /** Asks all servers. Rejects with a `StoreFailure` if no answer has a majority. */
   #ask(clock: Clock, limit: number, script: string, args: readonly string[]): Promise<Vote> {
     const all = this.#ports.length;
     const majority = Math.floor(all / 2) + 1;

@@ -50,7 +50,7 @@ export class GateCommands {
     return fate === 'unknown' ? subject.count : missing;
   }
 
-  /** If it is the current one. */
+  /** Ends a generation, if it is the current one. */
   endGeneration(
     subject: GateSubject,
     generation: number,
@@ -59,7 +59,7 @@ export class GateCommands {
     return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
   }
 
-  /** After a caller gave up; in the background, unless the generation has ended. */
+  /** Breaks a generation after a caller gave up; in the background, unless it has ended. */
   async withdraw(subject: GateSubject, generation: number): Promise<void> {
     this.#withdrawing += 1;
     const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;

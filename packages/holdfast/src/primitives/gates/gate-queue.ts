@@ -10,7 +10,7 @@ import type { GateWaiter } from './gate-waiter.js';
 
 /** The store must have passed an expected end. */
 const PAST_END_MS = 1;
-/** After polls without an answer: the push may be lost too. */
+/** The pauses after polls without an answer: the push may be lost too. */
 const AGAIN = growing(100, 5000);
 
 export class GateQueue {

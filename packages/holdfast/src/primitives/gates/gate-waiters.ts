@@ -47,7 +47,7 @@ export class GateWaiters {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #waiters = new Set<GateWaiter>();
-  /** By key, with a request under way: a push may overtake the answer. */
+  /** The calls with a request under way, by key: a push may overtake the answer. */
   readonly #asking = new Map<string, Set<GateWaiter>>();
   readonly #lines = new Map<string, GateQueue>();
   readonly #address: GateAddress;
@@ -309,7 +309,7 @@ export class GateWaiters {
     this.#waiters.delete(waiter);
   }
 
-  /** Also withdraws the arrival at a barrier. */
+  /** Ends a call without success, and withdraws the arrival at a barrier. */
   #giveUp(waiter: GateWaiter, error: HoldfastError): void {
     if (waiter.settled) return;
     this.#end(waiter);

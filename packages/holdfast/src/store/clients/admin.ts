@@ -113,7 +113,7 @@ function placeOf(client: object): { address: string; host: string } {
   return { address: `${place}:${found?.remotePort ?? port}`, host: place };
 }
 
-/** By these both libraries give the client of a node. */
+/** The members by which both libraries give the client of a node. */
 interface Nodes {
   readonly masters?: readonly { readonly address: string }[];
   nodes?(role: 'all'): readonly { readonly options: Address }[];

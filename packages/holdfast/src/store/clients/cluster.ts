@@ -19,7 +19,7 @@ export async function scanMasters(
   return { ...page, cursor: next === undefined ? '0' : `${next} 0` };
 }
 
-/** From a node that has not executed the command; the client finds the right node. */
+/** The replies of a node that has not executed the command; the client finds the right node. */
 const ELSEWHERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
 export function isRedirection(error: unknown): boolean {

@@ -13,7 +13,7 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason;
 }
 
-/** For clients that do not add the prefix to the keys of EVALSHA and EVAL. */
+/** The words for clients that do not add the prefix to the keys of EVALSHA and EVAL. */
 export function scriptWords(
   command: readonly string[],
   prefix: string,

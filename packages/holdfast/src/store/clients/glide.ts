@@ -13,7 +13,7 @@ export interface GlideLike {
 /** The methods of the port that need the adapter. */
 export interface GlideAdapter
   extends Pick<ClientPort, 'evalsha' | 'eval' | 'scan' | 'subscribe' | 'state' | 'delay'> {
-  /** For a client of a cluster. */
+  /** The nodes, for a client of a cluster. */
   readonly view: ClusterView;
 }
 

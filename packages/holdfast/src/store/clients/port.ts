@@ -10,7 +10,7 @@ export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, Conn
   /** For messages: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly name: string;
 
-  /** For `admin.ts`. */
+  /** The client itself, for `admin.ts`. */
   readonly client: object;
 
   /** What the client itself adds to each key, or an empty string. */
@@ -132,7 +132,7 @@ export interface ClusterView {
 
   masters(): readonly string[];
 
-  /** If the client knows it. */
+  /** The address of the master of a slot, if the client knows it. */
   masterOf(slot: number): string | undefined;
 
   /**
@@ -180,9 +180,9 @@ export interface CallTerms {
 }
 
 export interface ScriptCall extends CallTerms {
-  /** Of the script's text, in hexadecimal. */
+  /** SHA-1 of the script's text, in hexadecimal. */
   readonly sha: string;
-  /** Without the client's prefix. */
+  /** Names of keys without the client's prefix. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }

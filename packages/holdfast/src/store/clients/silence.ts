@@ -14,7 +14,7 @@ import type { ClientPort } from './port.js';
 
 /** The time in which a healthy server answers. */
 const ANSWER_MS = 1000;
-/** Between the answers of a new connection: older answers arrive before the second one. */
+/** The time between the answers of a new connection: older answers arrive before the second one. */
 const BETWEEN_MS = 200;
 /** CLIENT PAUSE holds it up, as it does the scripts of locks. */
 const PROBE = ['EVAL', 'return 1', '0'];

@@ -7,11 +7,11 @@ import { errorMonitor } from 'node:events';
 export interface ClientState {
   /** The client sends no commands until the program connects it. */
   readonly closed: boolean;
-  /** For messages. It may have text of the server, not escaped. */
+  /** A text for messages. It may have text of the server, not escaped. */
   readonly text: string;
 }
 
-/** By client, and forgotten with it. */
+/** The last error of each client, forgotten with it. */
 const lastErrors = new WeakMap<object, string>();
 const watched = new WeakSet<object>();
 

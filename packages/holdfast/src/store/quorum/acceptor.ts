@@ -122,7 +122,7 @@ export interface Decision {
    * the decision must not count for that boot.
    */
   readonly boot: string;
-  /** By the time of the quorum. */
+  /** The time of the quorum from which it votes. */
   readonly from: Micros;
   /** The keys for which it votes later. */
   readonly long: readonly LongRecord[];

@@ -12,7 +12,7 @@ import { StoreFailure } from '../port.js';
 import type { Deadlines, Timed } from '../deadlines.js';
 import type { Acceptor, GuardTerms, ServerStatus, Vote } from './acceptor.js';
 
-/** Between two requests to a server that does not answer. */
+/** The time between two requests to a server that does not answer. */
 const PROBE_MS = 1000;
 
 export type Trouble =
@@ -80,7 +80,7 @@ export class Member {
     return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
   }
 
-  /** Also if it did not agree for another reason than a promise. */
+  /** True also if it did not agree for another reason than a promise. */
   get isDoubtful(): boolean {
     if (this.trouble !== undefined && this.trouble.kind !== 'promised') return true;
     return this.#parts.clock.now() - this.slowSince < PROBE_MS;
@@ -174,7 +174,7 @@ export class Member {
   }
 }
 
-/** For messages. `now` is the time of the quorum. */
+/** The trouble in words. `now` is the time of the quorum. */
 export function textOf(trouble: Trouble | undefined, now: Micros): string {
   switch (trouble?.kind) {
     case undefined:

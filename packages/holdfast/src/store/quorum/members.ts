@@ -27,7 +27,7 @@ const SLOW_MAX_MS = 50;
 const YIELD_FACTOR = 8;
 const YIELD_MIN_MS = 100;
 const YIELD_MAX_MS = 1000;
-/** Of a new round in the usual time; of a longer one: what becomes busy stays so for a while. */
+/** The weight of a new round in the usual time, and of a longer one: what becomes busy stays so. */
 const USUAL_WEIGHT = 0.1;
 const LONGER_WEIGHT = 0.5;
 /** How often a server without memory is asked whether it may vote. */

@@ -39,9 +39,9 @@ interface Marker {
   readonly votesFrom: Micros | undefined;
   readonly keeps: Micros;
   readonly mark: number;
-  /** By key. */
+  /** By key: until when the server does not vote for it. */
   readonly unknown: ReadonlyMap<string, Micros>;
-  /** By key. */
+  /** By key: until when the record is kept. */
   readonly long: ReadonlyMap<string, Micros>;
 }
 

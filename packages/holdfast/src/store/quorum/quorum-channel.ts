@@ -38,7 +38,7 @@ export class QuorumChannel {
   readonly #listener: QuorumListener;
   readonly #up = new Set<number>();
   readonly #open = new Map<number, Closable>();
-  /** By text and ballot. */
+  /** The servers that published a message, by text and ballot. */
   readonly #heard = new Map<string, Set<number>>();
   #closed = false;
   #opening = true;

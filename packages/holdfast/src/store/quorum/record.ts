@@ -24,7 +24,7 @@ export interface QuorumRecord {
   /** Sent again by a proposer that completes this change. */
   readonly messages: readonly Message[];
   readonly fence: number;
-  /** The latest first. */
+  /** The processes that changed the key last, the latest first. */
   readonly peers: readonly Peer[];
   readonly state: string;
 }

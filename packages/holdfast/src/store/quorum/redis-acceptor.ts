@@ -28,7 +28,7 @@ function scriptOf(source: string): Script {
 }
 
 const SCRIPT = scriptOf(provable(TEXT));
-/** Also while the memory of the server is full. */
+/** This form runs also while the memory of the server is full. */
 const LEAN = scriptOf(`#!lua flags=allow-oom\n${provable(TEXT)}`);
 const SCAN_COUNT = 500;
 

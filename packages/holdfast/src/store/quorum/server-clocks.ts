@@ -61,7 +61,7 @@ export class ServerClocks {
     );
   }
 
-  /** Of the bounds of the median, in µs. */
+  /** How far the bounds of the median are apart, in µs. */
   spread(at: number): Micros {
     return Math.max(0, this.latest(at) - this.earliest(at));
   }
