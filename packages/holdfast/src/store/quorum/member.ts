@@ -57,6 +57,7 @@ export class Member {
   status: ServerStatus | undefined;
   /** `undefined` if the last request was agreed to. */
   trouble: Trouble | undefined;
+  /** The time of the quorum at which it will probably vote again. */
   guardedUntil: Micros | undefined;
   /** Without memory, it is not asked what it knows before this time. */
   lookFrom: number = Number.NEGATIVE_INFINITY;
@@ -80,7 +81,7 @@ export class Member {
     return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
   }
 
-  /** True also if it did not agree for another reason than a promise. */
+  /** It was slow a moment ago, or did not agree for another reason than a promise. */
   get isDoubtful(): boolean {
     if (this.trouble !== undefined && this.trouble.kind !== 'promised') return true;
     return this.#parts.clock.now() - this.slowSince < PROBE_MS;
