@@ -31,7 +31,6 @@ type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha' | 'eval'> & {
   on(event: 'close', listener: () => void): unknown;
 };
 
-/** The client belongs to the caller. */
 export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const nodeAt = (address: string): Node => {
     const nodes = client.nodes('all') as readonly Node[];

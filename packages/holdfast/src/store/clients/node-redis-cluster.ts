@@ -36,7 +36,6 @@ interface Discovering {
   readonly _slots?: { readonly rediscover?: (startWith: object) => Promise<unknown> };
 }
 
-/** The client belongs to the caller. */
 export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
   const keyPrefix = prefixOf(optionsOf(client)?.keyPrefix);
   const addresses = (): string[] => client.masters.map(({ address }) => address);

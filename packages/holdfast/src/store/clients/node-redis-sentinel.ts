@@ -20,7 +20,6 @@ const LOOKING =
   'looking for the master; a frozen server would be one reason that it waits: set ' +
   'nodeClientOptions: { socket: { socketTimeout: 5000 }, pingInterval: 1000 }';
 
-/** The client belongs to the caller. */
 export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort {
   const keyPrefix = prefixOf((client as { _keyPrefix?: unknown })._keyPrefix);
   // only this client needs it
