@@ -1,13 +1,11 @@
 /**
- * A heap of entries, ordered by `due`. Each entry stores its index, so that it can be removed from
- * any place.
+ * A heap of entries, ordered by `due`. Each stores its index, so that it can be removed from any
+ * place.
  */
 
-/** An entry of the heap. */
 export interface Due {
-  /** The time for which the entry is ordered. */
   readonly due: number;
-  /** The index in the heap; -1 outside. Only the heap writes it. */
+  /** The index; -1 outside. Only the heap writes it. */
   rank: number;
 }
 
@@ -22,7 +20,7 @@ export class DueHeap<E extends Due> {
     return this.#entries[0];
   }
 
-  /** Inserts an entry, or moves it after its `due` has changed. */
+  /** Also moves an entry after its `due` has changed. */
   put(entry: E): void {
     if (entry.rank < 0) {
       entry.rank = this.#entries.length;

@@ -5,17 +5,16 @@ import { quote } from '../base/text.js';
 import type { Grantor, Lease } from './lease.js';
 
 const LONGEST_MS = 86_400_000;
-/** The most extension requests, if less than the requested time remains when the answer arrives. */
+/** If less than the requested time remains when the answer arrives. */
 const EXTENSIONS_MAX = 3;
 
-/** Throws `HOLDFAST_BAD_OPTION` unless `ms` is a duration that can be ensured. */
 export function checkMs(ms: unknown, least: number): void {
   // there is no default
   if (ms === undefined) throw badOption('ms', 'a number of milliseconds', ms);
   duration('ms', ms, 0, least, LONGEST_MS);
 }
 
-/** Extends a lease to at least `ms` from now. Resolves to the remaining time. */
+/** To at least `ms` from now. Resolves to the remaining time. */
 export async function extendLease(lease: Lease, grantor: Grantor, ms: number): Promise<number> {
   const { clock } = grantor;
   // a slow answer leaves less than was requested: the next request asks for more
@@ -32,7 +31,7 @@ export async function extendLease(lease: Lease, grantor: Grantor, ms: number): P
   throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: lease.key });
 }
 
-/** Asks the store for `ms` and `more` from now. Resolves to the remaining time. */
+/** For `ms` and `more` from now. Resolves to the remaining time. */
 async function extendOnce(
   lease: Lease,
   { clock, watchdog }: Grantor,
@@ -53,7 +52,7 @@ async function extendOnce(
   if (clock.now() >= hold.validUntil) await watchdog.verified(hold);
   if (hold.state !== 'held') throw lease.notHeld();
   try {
-    // requests the drift margin as well, so that at least `ms` remains after it is subtracted
+    // with the drift margin, so that at least `ms` remains without it
     const status = await watchdog.renew(hold.root, (ms + more) * 1.02 + 10);
     if (status === 'absent') await watchdog.gone(hold.root);
   } catch (cause) {

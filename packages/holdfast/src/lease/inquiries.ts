@@ -21,18 +21,16 @@ import { isOn, RENEW, type Telemetry, traced } from '../observe/telemetry.js';
 import type { LossReason } from './loss.js';
 import { markerKey } from '../base/marker-key.js';
 
-/**
- * The shortest time to wait for an answer, and the shortest pause between two requests for a lease.
- */
+/** The shortest wait for an answer, and the shortest pause between two requests for a lease. */
 export const RETRY_MS_MIN = 5;
 
 /** The part of the ttl for which a renewal waits for its answer: retries follow before the end. */
 export const RENEWAL_WAITS: number = 1 / 6;
 /** The same for a call of the holder. */
 const CALL_WAITS = 1 / 3;
-/** The longest time in ms to ask why a lease has ended. */
+/** The longest time to ask why a lease has ended. */
 const FORCED_MS = 200;
-/** A renewal that is later than that may be worth a warning. */
+/** A later renewal may be worth a warning. */
 const LATE_MS_MIN = 50;
 
 export interface InquiryEvents {
@@ -180,7 +178,7 @@ export class Inquiries {
     }
   }
 
-  /** Reads the standing of a lease, and changes nothing. Rejects if the store did not answer. */
+  /** Changes nothing. Rejects if the store did not answer. */
   async standing(root: Root): Promise<'granted' | 'absent'> {
     const { key, id } = root;
     const retention = this.#retention;
@@ -216,7 +214,6 @@ export class Inquiries {
     }
   }
 
-  /** The same for several leases. */
   async #sendMany(roots: readonly Root[], ttl: number, sent: Moment): Promise<RenewManyReply> {
     const retention = this.#retention;
     const keys = roots.map(({ key }) => key);
@@ -261,7 +258,7 @@ export class Inquiries {
   }
 }
 
-/** How long to wait for an answer: it is useful while the lease lasts, and a retry follows soon. */
+/** An answer is useful while the lease lasts, and a retry follows soon. */
 function patience(root: Root, sent: Moment, wait: number): number {
   const { hold, ttl } = root;
   return Math.max(RETRY_MS_MIN, Math.min(hold.validUntil - sent.at, ttl * wait));

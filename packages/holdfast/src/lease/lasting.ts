@@ -15,7 +15,7 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Root } from './root.js';
 import type { Watchdog } from './watchdog.js';
 
-/** The most commands with the name of the channel that are under way. */
+/** Commands with the name of the channel that are under way. */
 const TOLD_MAX = 50;
 
 export interface LastingParts {
@@ -31,7 +31,6 @@ export class Lasting {
   #timer: Timer | undefined;
   #listening = false;
   #closed = false;
-  /** The leases whose channel is still to be told. */
   readonly #untold: Root[] = [];
   #telling = 0;
 
@@ -47,7 +46,6 @@ export class Lasting {
     wake.also({ push: () => undefined, up });
   }
 
-  /** A lease is held from now on. */
   begin(): void {
     if (this.#timer !== undefined || this.#closed) return;
     this.#timer = this.#clock.after(this.#parts.settings.claimWindow, () => this.#check(), true);
@@ -88,7 +86,6 @@ export class Lasting {
     if (any) this.begin();
   }
 
-  /** Tells the store of the leases where this process listens. */
   #tellNext(): void {
     while (this.#telling < TOLD_MAX && !this.#closed) {
       const root = this.#untold.pop();
@@ -102,7 +99,7 @@ export class Lasting {
     }
   }
 
-  /** Tells the store where this process listens, and who waits. It extends no lease. */
+  /** Tells the store where this process listens, and who waits. Extends no lease. */
   #tell(root: Root, channel: string, tasks?: number): Promise<void> {
     const { key, id } = root;
     const { requests, settings, watchdog } = this.#parts;

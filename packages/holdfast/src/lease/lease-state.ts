@@ -16,10 +16,7 @@ import type { Hold } from './root.js';
  */
 export type LeaseState = 'held' | 'doubted' | 'parked' | 'released' | 'lost';
 
-/**
- * The error for a lease that is not held.
- * @param parked true if it is given up at a condition
- */
+/** @param parked true if the lease is given up at a condition */
 export function notHeld(hold: Hold, parked: boolean): HoldfastError {
   const lease = `Holdfast: the lease of ${quote(hold.key)}`;
   const error = (code: 'HOLDFAST_LOST' | 'HOLDFAST_UNCERTAIN', what: string): HoldfastError =>
@@ -32,7 +29,7 @@ export function notHeld(hold: Hold, parked: boolean): HoldfastError {
   return error('HOLDFAST_UNCERTAIN', what);
 }
 
-/** True for the error of a lost lease; the signal of `run` may abort for another reason. */
+/** The signal of `run` may abort for another reason. */
 export function isLossOf(reason: unknown, key: string): reason is HoldfastError {
   return isHoldfastError(reason, 'HOLDFAST_LOST') && reason.key === key;
 }

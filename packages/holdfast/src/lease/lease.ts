@@ -26,7 +26,7 @@ export interface Grantor {
 
 /** The state of a lease while it is given up at a condition. */
 interface Away {
-  /** The controller of the signal, which stays the same after the wait. */
+  /** Of the signal, which stays the same after the wait. */
   readonly controller: AbortController;
   /** Ends the wait without taking the lock back. */
   readonly abandon: () => void;
@@ -60,12 +60,11 @@ export class Lease implements AsyncDisposable {
     hold.root.telemetry.watch(this, hold);
   }
 
-  /** The key of the lock. */
   get key(): string {
     return this.#hold.key;
   }
 
-  /** The unique id of this lease, see `HolderInfo.lastFence`. It changes at a condition. */
+  /** Unique, see `HolderInfo.lastFence`. It changes at a condition. */
   get id(): string {
     return this.#hold.name;
   }
@@ -115,7 +114,7 @@ export class Lease implements AsyncDisposable {
     return this.#away === undefined && this.#grantor.watchdog.believes(this.#hold);
   }
 
-  /** The state of the lease. Each read checks the clock. */
+  /** Each read checks the clock. */
   get state(): LeaseState {
     if (this.#away !== undefined) return 'parked';
     const believed = this.#grantor.watchdog.believes(this.#hold);
@@ -134,8 +133,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * The milliseconds for which the lock is certainly held without another renewal; 0 if it is not
-   * held. Each read checks the clock.
+   * The ms for which the lock is certainly held without another renewal; 0 if it is not held. Each
+   * read checks the clock.
    */
   get remaining(): number {
     return this.held ? this.#hold.remaining : 0;
@@ -150,7 +149,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Rejects as `assertHeld` throws, but waits for the end of a doubt first.
+   * Rejects as `assertHeld` throws, after the end of a doubt.
    * @internal
    */
   async certainlyHeld(): Promise<void> {
@@ -173,7 +172,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Extends the lease to at least `ms` from now (never shortens it). Resolves and rejects as
+   * Extends the lease to at least `ms` from now; never shortens it. Resolves and rejects as
    * `ensure` does.
    */
   async extend(ms: number, options?: CallOptions): Promise<number> {
@@ -311,10 +310,7 @@ export class Lease implements AsyncDisposable {
     return this.#release();
   }
 
-  /**
-   * The error for a lease that is not held.
-   * @internal
-   */
+  /** @internal */
   notHeld(): HoldfastError {
     return notHeld(this.#hold, this.#away !== undefined);
   }

@@ -14,7 +14,6 @@ export type LeaseLike = Pick<
 
 /** A mutex, or one side of a read-write lock, or a double of one. */
 export interface LockLike {
-  /** The key of the lock. */
   readonly key: string;
   /** See `Mutex.acquire`. */
   acquire(options?: AcquireOptions): Promise<LeaseLike>;

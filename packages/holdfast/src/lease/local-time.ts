@@ -12,10 +12,10 @@
  */
 import type { Clock } from '../base/clock.js';
 
-/** The difference between the two clocks from which a suspend is assumed. */
+/** From this difference between the two clocks a suspend is assumed. */
 const SLEEP_MS = 1000;
 
-/** A point in time that is valid until the next suspend. */
+/** Valid until the next suspend. */
 export interface Moment {
   readonly at: number;
   readonly sleeps: number;
@@ -37,12 +37,12 @@ export class SuspendDetector {
     this.#apart = clock.wall() - clock.now();
   }
 
-  /** How many suspends were detected up to now. */
+  /** The suspends that were detected. */
   get count(): number {
     return this.moment().sleeps;
   }
 
-  /** The current moment. A step of the program reads it once: reading clocks costs time. */
+  /** A step of the program reads it once: reading clocks costs time. */
   moment(): Moment {
     const at = this.#clock.now();
     const apart = this.#clock.wall() - at;
@@ -54,7 +54,7 @@ export class SuspendDetector {
   }
 
   /**
-   * A moment on the monotonic clock: infinitely long ago if the machine was suspended since.
+   * On the monotonic clock: infinitely long ago if the machine was suspended since.
    * @param now the current moment
    */
   toLocal({ at, sleeps }: Moment, now: Moment = this.moment()): number {
@@ -62,7 +62,7 @@ export class SuspendDetector {
   }
 }
 
-/** The most by which the speeds of two clocks differ. */
+/** By how much the speeds of two clocks differ. */
 export const DRIFT = 0.01;
 
 /** The part of a lease that may pass unnoticed because two clocks differ in speed: 1 % and 2 ms. */

@@ -23,7 +23,6 @@ export const LOSS: Readonly<Record<string, string>> = {
   unlocked: 'its owner ended it with ownerLocks.unlock',
 };
 
-/** Why the time of a lease was over. */
 export function expiry({ root, terms, renewed }: Hold): string {
   const { failure, unanswered } = root.renewal;
   if (!terms.renew) return `its ttl of ${terms.ttl} ms has passed, and renew is false`;
@@ -34,7 +33,7 @@ export function expiry({ root, terms, renewed }: Hold): string {
   return `${late}the process was blocked or suspended`;
 }
 
-/** The failure of a lease whose renewal alone failed, in a command for several leases. */
+/** Of a lease whose renewal alone failed, in a command for several. */
 export function notRenewed(): Error {
   return new Error('the server did not renew it');
 }

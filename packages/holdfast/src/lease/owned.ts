@@ -22,13 +22,12 @@ export class Owned {
     if (roots?.delete(root) === true && roots.size === 0) this.#roots.delete(name);
   }
 
-  /** The local holds of the lease that a hold belongs to. */
+  /** The local ones. */
   ofSameLease({ key, owner, fence }: Root): Root[] {
     const roots = this.#roots.get(nameOf({ key, owner })) ?? [];
     return [...roots].filter((one) => one.fence === fence);
   }
 
-  /** The store reported the number of holds of a lease. */
   counted(root: Root, holds: number): void {
     for (const one of this.ofSameLease(root)) one.extras.holds = holds;
   }

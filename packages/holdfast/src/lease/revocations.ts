@@ -15,7 +15,7 @@ export class Revocations {
   readonly #requests: Requests;
   readonly #watchdog: Watchdog;
   readonly #settings: Settings;
-  /** Ids of leases with a request under way; true if another push came meanwhile. */
+  /** With a request under way; true if another push came meanwhile. */
   readonly #asking = new Map<string, boolean>();
 
   constructor(requests: Requests, watchdog: Watchdog, settings: Settings) {
@@ -32,10 +32,7 @@ export class Revocations {
     if (root.hold.state === 'lost') this.foundLost(root);
   }
 
-  /**
-   * Handles a lease that was not ended by this process: the other holds of its owner may have ended
-   * with it.
-   */
+  /** This process did not end the lease: the other holds of its owner may have ended with it. */
   foundLost(root: Root): void {
     for (const one of this.#watchdog.owned.ofSameLease(root)) void this.#check(one);
   }
@@ -61,7 +58,7 @@ export class Revocations {
     this.#asking.delete(id);
   }
 
-  /** Asks the store; ends the lease if the store does not know it. Rejects without an answer. */
+  /** Ends the lease if the store does not know it. Rejects without an answer. */
   async #ask(root: Root): Promise<void> {
     const { key, id } = root;
     const { retention } = this.#settings;

@@ -26,23 +26,22 @@ import type { Due } from './due-heap.js';
 import { expiry, LOSS, type LossReason } from './loss.js';
 import type { RenewalGroup } from './schedule.js';
 
-/** A grant of the store, as this process received it. */
+/** As this process received it. */
 export interface Grant {
   readonly fence: number;
   readonly handOffs: number;
   readonly holds: number;
-  /** When the lease ends on the local monotonic clock, by the most cautious estimate. */
+  /** The end on the local monotonic clock, by the most cautious estimate. */
   readonly validUntil: number;
 }
 
-/** What was asked of the store. */
 export interface Asked {
   readonly key: string;
   readonly id: string;
   readonly weight: number;
   /** Of the task that holds first. */
   readonly terms: ResolvedAcquireOptions;
-  /** How many times the root was handed on before. */
+  /** How often the root was handed on before. */
   readonly index?: number;
 }
 
@@ -53,13 +52,13 @@ export interface RootObserver {
 
 /** What only some leases need. */
 export class Extras {
-  /** Set if it was granted after a wait at a condition. */
+  /** Set after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
-  /** The holds of the owner, as the store last reported them here; 1 without an owner. */
+  /** Of the owner, as the store last reported here; 1 without an owner. */
   holds = 1;
-  /** Changes of the weight that were requested; each request has its number. */
+  /** Requested changes of the weight; each has its number. */
   changes = 0;
-  /** Signals that the holder has sent; each is sent after the answer to the one before. */
+  /** Signals that the holder has sent, each after the answer to the one before. */
   signals = 0;
   signalling: Promise<unknown> = Promise.resolve();
 }
@@ -71,20 +70,20 @@ export class Root extends Link {
   readonly ttl: number;
   readonly owner: string;
   weight: number;
-  /** The fence of the hold with the index 0. */
+  /** Of the hold with the index 0. */
   fence: number;
-  /** The fences that are reserved for further holds. */
+  /** Fences for further holds. */
   reserved: number;
-  /** The store certainly keeps the root until then. */
+  /** Until then the store certainly keeps the root. */
   storeUntil: number;
   /** Set after a possible suspend, until the store has answered. */
   doubted = false;
   /** The wake channel that the store knows for it, or `''`. */
   channel = '';
-  /** True if the store may receive a late duplicate of the request for it. */
+  /** The store may receive a late duplicate of the request for it. */
   mayBeDuplicated = false;
   readonly renewal: Renewal;
-  /** The hold of the task that has it, or had it last. */
+  /** Of the task that has it, or had it last. */
   hold: Hold;
   observer: RootObserver | undefined;
   #extras: Extras | undefined;
@@ -122,12 +121,11 @@ export class Root extends Link {
     return this.#extras?.origin;
   }
 
-  /** True until its hold has ended. */
   get held(): boolean {
     return this.hold.state === 'held';
   }
 
-  /** True if the watchdog must extend it: its hold is renewed, and `maxHold` allows it. */
+  /** The watchdog must extend it: its hold is renewed, and `maxHold` allows it. */
   get renews(): boolean {
     return this.hold.renewed && this.storeUntil < this.hold.holdUntil;
   }
@@ -138,7 +136,7 @@ export class Root extends Link {
     return Math.max(this.storeUntil, this.telemetry.clock.now() + this.ttl);
   }
 
-  /** True if it was never handed off and never will be, see `Release.unpassed`. */
+  /** It was never handed off and never will be, see `Release.unpassed`. */
   get unpassed(): boolean {
     return this.hold.state !== 'held' && this.hold.index === 0;
   }
@@ -152,10 +150,7 @@ export class Root extends Link {
     return this.hold;
   }
 
-  /**
-   * The store confirmed it until `storeUntil`. A known later end stays, unless it is in doubt.
-   * `now`: the time of the local clock.
-   */
+  /** Confirmed by the store until `storeUntil`. A known later end stays, unless it is in doubt. */
   confirm(storeUntil: number, now: number): void {
     const { hold } = this;
     if (hold.state !== 'held') return;
@@ -167,13 +162,12 @@ export class Root extends Link {
     if (validUntil > before) this.renewal.span = validUntil - now;
   }
 
-  /** The store changed the weight of the lease, and for a greater weight also its fence. */
+  /** The store changed the weight, and for a greater weight also the fence. */
   resized(weight: number, fence: number): void {
     this.weight = weight;
     this.fence = fence - this.hold.index;
   }
 
-  /** Called by a hold that ends. */
   ended(hold: Hold): void {
     if (hold === this.hold) this.observer?.ended(this);
   }
@@ -186,25 +180,25 @@ export class Root extends Link {
  */
 export class Renewal implements Due {
   readonly root: Root;
-  /** True while the watchdog renews and ends the root. */
+  /** The watchdog renews and ends the root. */
   watched = false;
   /** When the root is to be renewed, if its hold wants that. */
   at: number = Number.POSITIVE_INFINITY;
-  /** True while a request about the root is under way. */
+  /** A request about the root is under way. */
   busy = false;
-  /** Set while the end of the root waits for one phase of reading. */
+  /** The end of the root waits for one phase of reading. */
   ending = false;
-  /** Renewals without an answer: the answer may lie unread in a socket. */
+  /** Renewals without an answer, which may lie unread in a socket. */
   unanswered = 0;
-  /** The error of the last renewal, if it failed. */
+  /** Of the last renewal, if it failed. */
   failure: Error | undefined;
-  /** The remaining ms of the lease when the store last granted or extended it. */
+  /** The ms that remained when the store last granted or extended the lease. */
   span: number;
-  /** The order in the heap: when the watchdog has to check the root again. */
+  /** In the heap: when the watchdog has to check the root again. */
   due = 0;
-  /** The group in which it waits, if it is not in the heap. */
+  /** In which it waits, if not in the heap. */
   group: RenewalGroup | undefined;
-  /** The index in the group or in the heap. */
+  /** In the group or in the heap. */
   rank = -1;
   /** Told when it is certain whether the root is held: confirmed, released or lost. */
   waiting: (() => void)[] | undefined;
@@ -220,20 +214,19 @@ export type HoldState = 'held' | 'released' | 'left' | 'lost';
 export class Hold {
   readonly root: Root;
   readonly terms: ResolvedAcquireOptions;
-  /** How many times the root was handed off before this hold. */
+  /** How often the root was handed off before this hold. */
   readonly index: number;
   readonly grantedAt: number;
-  /** When renewal stops because of `maxHold`. */
+  /** Renewal stops then because of `maxHold`. */
   readonly holdUntil: number;
   state: HoldState = 'held';
   reason: LossReason | undefined;
-  /** False if it is not renewed, or not any longer. */
   renewed: boolean;
-  /** True if `onExpiring` was called for the current danger. */
+  /** `onExpiring` was called for the current danger. */
   warned = false;
   /** Its end, if the store has not answered it: a further release asks for what became of it. */
   end: { again(): Promise<ReleaseOutcome> } | undefined;
-  /** Until when a close does not release it: the store must keep it for some time. */
+  /** Until then a close does not release it: the store must keep it for some time. */
   keepUntil = 0;
   #controller: AbortController | undefined;
 
@@ -251,7 +244,7 @@ export class Hold {
     return this.root.key;
   }
 
-  /** The id of the root. */
+  /** Of the root. */
   get id(): string {
     return this.root.id;
   }
@@ -260,29 +253,29 @@ export class Hold {
     return this.root.fence + this.index;
   }
 
-  /** The id for the user: a root that was handed off has one for each hold. */
+  /** For the user: a root that was handed off has one for each hold. */
   get name(): string {
     return this.index === 0 ? this.id : `${this.id}/${this.index}`;
   }
 
-  /** When it ends here: by the store, or by `maxHold`. */
+  /** By the store, or by `maxHold`. */
   get validUntil(): number {
     return Math.min(this.root.storeUntil, this.holdUntil);
   }
 
-  /** True if its time is over and no answer that has arrived can extend it. */
+  /** Its time is over and no answer that has arrived can extend it. */
   get over(): boolean {
     const { root, validUntil } = this;
     if (root.telemetry.clock.now() < validUntil) return false;
     return root.renewal.unanswered === 0 || validUntil >= this.holdUntil;
   }
 
-  /** The ms for which it is certainly held. */
+  /** In ms, certainly. */
   get remaining(): number {
     return this.remainingAt(this.root.telemetry.clock.now());
   }
 
-  /** The same, for a caller that has just read the clock. */
+  /** For a caller that has just read the clock. */
   remainingAt(now: number): number {
     if (this.state !== 'held' || this.root.doubted) return 0;
     return Math.max(0, this.validUntil - now);
@@ -308,7 +301,6 @@ export class Hold {
     return controller;
   }
 
-  /** Continues with the signal of another hold. */
   attach(controller: AbortController): void {
     this.#controller = controller;
     if (this.state === 'lost') controller.abort(this.lossError());
@@ -318,7 +310,7 @@ export class Hold {
     return this.validUntil >= this.holdUntil ? 'max-hold' : 'expired';
   }
 
-  /** Its task ends it. Nothing changes if it has ended before. */
+  /** Nothing changes if it has ended before. */
   release(): void {
     this.#leave('released');
   }

@@ -22,11 +22,11 @@ import { withDrift } from './local-time.js';
 import type { Renewal, Root } from './root.js';
 import { warnAt } from './warning.js';
 
-/** The maximum number of leases that are renewed with one command. */
+/** Leases that are renewed with one command. */
 const GROUP_MAX = 500;
-/** The maximum number of leases in a batch after a failure: an error may affect the whole batch. */
+/** Leases in a batch after a failure: an error may affect the whole batch. */
 const FAILING_MAX = 100;
-/** How many leases may be renewed in one turn of the event loop, so that it is not blocked. */
+/** Leases that are renewed in one turn of the event loop, so that it is not blocked. */
 const TURN_MAX = 2000;
 /** Leases that are due within this part of their length are renewed together. */
 export const GATHER: number = 1 / 16;
@@ -35,16 +35,16 @@ const RENEW_AT = 0.5;
 const RENEW_BY = 0.6;
 /** A lease with less than this part of its ttl left does not wait in a group. */
 const SHORT = 0.5;
-/** The longest time between two requests for a lease in doubt. */
+/** Between two requests for a lease in doubt. */
 const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Leases of the same ttl with the same due time. */
 export class RenewalGroup implements Due {
   readonly ttl: number;
-  /** When the leases are to be renewed; of a sent group, when the first of them ends. */
+  /** When they are to be renewed; of a sent group, when the first of them ends. */
   readonly due: number;
-  /** True if a command for the leases is under way. */
+  /** A command for the leases is under way. */
   readonly sent: boolean;
   rank = -1;
   readonly renewals: Renewal[] = [];
@@ -71,7 +71,6 @@ export class RenewalGroup implements Due {
     renewal.rank = -1;
   }
 
-  /** Removes all leases, and returns them. */
   clear(): Renewal[] {
     for (const renewal of this.renewals) {
       renewal.group = undefined;
@@ -81,14 +80,14 @@ export class RenewalGroup implements Due {
   }
 }
 
-/** When a request about a root is due: a renewal, or a question if it is in doubt. */
+/** A renewal, or a question if the root is in doubt. */
 export function requestAt({ renewal, renews, doubted }: Root): number {
   return !renewal.busy && (renews || doubted) ? renewal.at : NEVER;
 }
 
 /**
- * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
- * certainly held for about its ttl.
+ * True if a lease needs nothing but renewals: no callback, no end by `maxHold`, and certainly held
+ * for about its ttl.
  */
 function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
   const { renewed, terms, validUntil } = hold;
@@ -100,7 +99,7 @@ function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
 export class Schedule {
   readonly #heap = new DueHeap<Renewal>();
   readonly #groups = new DueHeap<RenewalGroup>();
-  /** The group of each ttl that new leases join. */
+  /** By ttl; new leases join it. */
   readonly #open = new Map<number, RenewalGroup>();
   readonly #clock: Clock;
   readonly #randomSource: RandomSource;
@@ -115,7 +114,7 @@ export class Schedule {
     this.#look = look;
   }
 
-  /** The lease of the heap that is due first. */
+  /** Of the heap. */
   get first(): Root | undefined {
     return this.#heap.first?.root;
   }
@@ -135,7 +134,7 @@ export class Schedule {
     this.plan(root);
   }
 
-  /** Plans the next request for a lease after a request without a decision. */
+  /** After a request without a decision. */
   retry(root: Root): void {
     const now = this.#clock.now();
     const left = root.hold.validUntil - now;
@@ -163,7 +162,7 @@ export class Schedule {
     this.arm();
   }
 
-  /** Another task has the root: renewals of the root go on. */
+  /** Another task has the root: its renewals go on. */
   passed(root: Root, now: number): void {
     const { group } = root.renewal;
     // a lease in a group stays there if its hold needs nothing but renewals
@@ -212,7 +211,6 @@ export class Schedule {
     }
   }
 
-  /** Adds a lease that was granted or renewed to a group. */
   #join({ ttl, hold, renewal }: Root, now: number): void {
     const left = hold.validUntil - now;
     let group = this.#open.get(ttl);
@@ -224,12 +222,11 @@ export class Schedule {
     group.add(renewal);
   }
 
-  /** The time from now after which a lease that lasts for `left` is renewed, with jitter. */
+  /** After this time a lease that lasts for `left` is renewed, with jitter. */
   #pause(left: number): number {
     return left * (RENEW_AT + (RENEW_BY - RENEW_AT) * this.#randomSource.fraction());
   }
 
-  /** Sets the timer for the next due lease. */
   arm(): void {
     const due = Math.min(this.#heap.first?.due ?? NEVER, this.#groups.first?.due ?? NEVER);
     if (due >= this.#timerDue) return;
@@ -265,13 +262,13 @@ function suits({ due }: RenewalGroup, now: number, left: number): boolean {
   return due >= now + (RENEW_AT - GATHER) * left && due <= now + RENEW_BY * left;
 }
 
-/** The leases that are renewed or verified in one turn, as batches of one command each. */
+/** The leases of one turn, as batches of one command each. */
 export class Renewals {
   readonly #now: number;
   readonly #usual = new Map<number, Root[]>();
-  /** Leases that cannot be renewed with others. */
+  /** Those that cannot be renewed with others. */
   readonly #alone: Root[] = [];
-  /** Leases in doubt, which are verified. */
+  /** To be verified. */
   readonly #doubted: Root[] = [];
   /** By ttl. */
   readonly #failing = new Map<number, Root[]>();
@@ -285,7 +282,7 @@ export class Renewals {
     return this.#size >= TURN_MAX;
   }
 
-  /** The number of leases with a ttl that are renewed together. */
+  /** How many leases with a ttl are renewed together. */
   of(ttl: number): number {
     return this.#usual.get(ttl)?.length ?? 0;
   }
@@ -331,7 +328,7 @@ export class Renewals {
 
 type ShardOf = (key: string) => string;
 
-/** The leases of each part of the store. */
+/** By the part of the store. */
 function apart(list: readonly Root[], shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
   if (shardOf === undefined) return [list];
   const parts = new Map<string, Root[]>();

@@ -13,12 +13,12 @@ import type { Hold } from './root.js';
 /** The last part of a lease, in which a missing renewal is overdue. */
 const OVERDUE = 1 / 3;
 
-/** When to warn the holder of the current end, or of the end that `maxHold` sets. */
+/** Before the current end, or that of `maxHold`. */
 export function warnAt(hold: Hold): number {
   return Math.min(renewalMissingAt(hold), hold.holdUntil - hold.terms.expiringBefore);
 }
 
-/** The remaining ms before the end of which the holder is warned. */
+/** In ms before the end. */
 function leftAt(hold: Hold, now: number): number {
   const end = now >= renewalMissingAt(hold) ? hold.validUntil : hold.holdUntil;
   return Math.max(0, end - now);
@@ -31,14 +31,14 @@ function renewalMissingAt({ root, terms, validUntil }: Hold): number {
 }
 
 /**
- * Allows another warning after the danger has passed: by more than the drift margin, as a newer
- * answer may report slightly less remaining time.
+ * Allows another warning after the danger: by more than the drift margin, as a newer answer may
+ * report slightly less time.
  */
 export function rearm(hold: Hold, now: number): void {
   if (warnAt(hold) - now > drift(hold.terms.ttl)) hold.warned = false;
 }
 
-/** Warns the holder, unless an answer that has arrived ends the danger. */
+/** Unless an answer that has arrived ends the danger. */
 export function warnSoon(hold: Hold, telemetry: Telemetry): void {
   const { clock } = telemetry;
   hold.warned = true;
@@ -54,7 +54,7 @@ export function warnSoon(hold: Hold, telemetry: Telemetry): void {
  */
 async function warn(hold: Hold, remaining: number, telemetry: Telemetry): Promise<void> {
   try {
-    // the callback may return a promise
+    // it may return a promise
     await (hold.terms.onExpiring?.(remaining) as unknown);
   } catch (error) {
     telemetry.warn('threw', 'onExpiring', error, hold.key);

@@ -73,7 +73,7 @@ export class Watchdog {
     return this.claim(root, now);
   }
 
-  /** A root went on to another task: its renewals go on. */
+  /** A root went on to another task. */
   passed(root: Root, now: number): void {
     decided(root);
     this.#due.passed(root, now);
@@ -92,13 +92,12 @@ export class Watchdog {
     return this.#requests.written();
   }
 
-  /** This hold is not renewed any longer; the next one of its root is. */
+  /** The next hold of the root is renewed. */
   stopRenewal(hold: Hold): void {
     hold.renewed = false;
     if (hold.root.hold === hold) this.#due.plan(hold.root);
   }
 
-  /** Removes a lease: it is not renewed any more. */
   remove(root: Root): void {
     decided(root);
     if (!this.#roots.remove(root)) return;
@@ -114,7 +113,7 @@ export class Watchdog {
     this.#due.disarm();
   }
 
-  /** Ends a lease in this process: aborts its signal, and removes it. */
+  /** Aborts the signal of a lease, and removes it. */
   lose(hold: Hold, reason: LossReason): void {
     // the root may be with another task by now
     if (hold.root.hold !== hold) return;
@@ -136,7 +135,7 @@ export class Watchdog {
     return new Promise((resolve) => this.#emptied.push(resolve));
   }
 
-  /** True if a lease is certainly held: its time is not over, and no suspend was detected. */
+  /** A lease is certainly held: its time is not over, and no suspend was detected. */
   believes(hold: Hold, moment: Moment = this.#suspend.moment()): boolean {
     const now = moment.at;
     this.#noticeSuspend(moment);
@@ -145,7 +144,7 @@ export class Watchdog {
     return hold.remainingAt(now) > 0;
   }
 
-  /** True if a lease is certainly held; waits for that decision if in doubt. */
+  /** Waits for the decision about a lease in doubt. */
   async verified(hold: Hold): Promise<boolean> {
     while (!this.believes(hold)) {
       if (hold.state !== 'held') return false;
@@ -154,12 +153,11 @@ export class Watchdog {
     return true;
   }
 
-  /** Extends a lease to at least `ms` from now. Rejects without an answer of the store. */
+  /** To at least `ms` from now. Rejects without an answer of the store. */
   renew(root: Root, ms: number): Promise<RenewReply['status']> {
     return this.inquiries.renew(root, ms);
   }
 
-  /** The store has reported how long a lease lasts. */
   #confirmed(root: Root): void {
     const { hold, renewal } = root;
     this.#cleared(root);
@@ -196,7 +194,7 @@ export class Watchdog {
     }
   }
 
-  /** Does the due tasks of one lease; false if none is due, and so none for later leases. */
+  /** False if nothing is due for this lease, and so for no later one. */
   #attend(root: Root, now: number, renewals: Renewals): boolean {
     const { hold, renewal } = root;
     if (now >= hold.validUntil && !renewal.ending) {
@@ -218,7 +216,7 @@ export class Watchdog {
     return true;
   }
 
-  /** Ends a lease whose time is over, after the answers that have arrived were read. */
+  /** After the answers that have arrived were read. */
   #end(root: Root): void {
     const { renewal } = root;
     if (root.hold.over) return this.lose(root.hold, root.hold.endReason());
@@ -247,7 +245,7 @@ export class Watchdog {
     this.#renewed(root, left, this.#clock.now());
   }
 
-  /** Renews leases of one ttl, or verifies leases in doubt, with one command. */
+  /** Renews leases of one ttl, or verifies leases in doubt. */
   async #askTogether(roots: readonly Root[], doubted: boolean): Promise<void> {
     const { ttl } = roots[0] as Root;
     const { inquiries } = this;
