@@ -18,22 +18,20 @@ import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
-/** The most labels whose encoded metadata is kept. */
+/** Labels whose encoded metadata is kept. */
 const LABELS_MAX = 100;
 
-/** The fields of a request that limit the push of its grant. */
+/** They limit the push of the grant. */
 type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
 
-/** A reply of the store to a request of an acquisition. */
 export type Answer = AcquireReply | ParkReply;
 
-/** Receives the replies. */
 export interface ReplyHandler {
-  /** The reply arrived in time, now. */
+  /** In time. */
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: Moment): void;
-  /** The reply arrived after the acquisition had settled or the request had timed out. */
+  /** After the acquisition had settled or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
-  /** A request failed, or had no answer. */
+  /** Also for no answer. */
   onFailure(acquisition: Acquisition, error: unknown): void;
 }
 
@@ -46,13 +44,13 @@ export interface AcquireSenderParts {
   readonly replyDelay: ReplyDelay;
 }
 
-/** A request that is under way. */
+/** Under way. */
 class Asked implements Receiver<Answer> {
   readonly acquisition: Acquisition;
   readonly command: Acquire | Park;
-  /** The moment before it was sent. */
+  /** Before it was sent. */
   sent: Moment;
-  /** The connection of the store when it was sent. */
+  /** That of the store when it was sent. */
   connection: unknown;
   readonly #sender: AcquireSender;
 
@@ -93,9 +91,8 @@ export class AcquireSender {
   readonly #wake: Wake;
   readonly #handler: ReplyHandler;
   readonly #delay: () => number;
-  /** The encoded metadata of holders and waiters, which `inspect` shows, by label. */
+  /** For `inspect`, encoded, by label. */
   readonly #metas = new Map<string, string>();
-  /** The number of requests that are under way. */
   #underWay = 0;
   #idle: (() => void)[] = [];
 
@@ -108,7 +105,7 @@ export class AcquireSender {
   }
 
   /**
-   * Sends the request of an acquisition, unless one is under way.
+   * Unless a request is under way.
    * @param sent the current moment
    */
   ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): void {
@@ -122,7 +119,7 @@ export class AcquireSender {
     if (!requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
   }
 
-  /** A request is sent that had to wait. False if its acquisition has settled meanwhile. */
+  /** Called before a request that had to wait. False if its acquisition has settled. */
   due(asked: Asked): boolean {
     const { acquisition, command } = asked;
     if (acquisition.settled && acquisition.parked === undefined) {
@@ -135,7 +132,6 @@ export class AcquireSender {
     return true;
   }
 
-  /** The reply to a request arrived in time. */
   answered({ acquisition, command, sent, connection }: Asked, reply: Answer): void {
     this.ended(acquisition, command);
     if (command.token !== '') acquisition.tokens.answered(command.token);
@@ -151,7 +147,6 @@ export class AcquireSender {
     else this.#handler.onReply(acquisition, reply, sent, now);
   }
 
-  /** A request failed, or had no answer in time. */
   failed({ acquisition, command }: Asked, error: unknown): void {
     this.ended(acquisition, command);
     acquisition.mayBeDuplicated = true;
@@ -159,20 +154,19 @@ export class AcquireSender {
     else this.#handler.onFailure(acquisition, error);
   }
 
-  /** The reply to a request arrived after its deadline. */
   late({ acquisition }: Asked, reply: Answer): void {
     acquisition.parked?.answered(reply);
     this.#handler.onLateReply(acquisition, reply.status);
   }
 
-  /** Begins the first request, which another command carries; it is under way until `ended`. */
+  /** The first request, which another command carries; it is under way until `ended`. */
   begin(acquisition: Acquisition): Acquire {
     const asked = this.#command(acquisition, acquisition.arrived);
     this.#begins(acquisition, asked);
     return asked;
   }
 
-  /** Sends the request of an acquisition again after a pause. */
+  /** After a pause. */
   askLater(acquisition: Acquisition): void {
     acquisition.pause(this.#clock.after(this.#delay(), () => this.ask(acquisition)));
   }
@@ -186,7 +180,6 @@ export class AcquireSender {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** A request of an acquisition is under way. */
   #begins(acquisition: Acquisition, command: Asking): void {
     acquisition.asking = 'sent';
     this.#underWay += 1;
@@ -197,7 +190,6 @@ export class AcquireSender {
     if (command.channel !== '') this.#wake.named(1);
   }
 
-  /** A request of an acquisition is not under way any more. */
   ended(acquisition: Acquisition, { channel }: Asking): void {
     acquisition.asking = false;
     this.#underWay -= 1;

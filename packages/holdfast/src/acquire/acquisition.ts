@@ -20,24 +20,22 @@ import type { Parked } from './conditions/parked.js';
 import type { PollQueue } from './poll-queues.js';
 import type { RootQueue } from './root-queue.js';
 
-/** The limits before the first request. */
+/** Before the first request. */
 const NOTHING: PushLimits = { owner: '', claim: 0, handOffs: 0 };
-/** The most consecutive grants whose leases were over when the reply arrived. */
+/** Consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
 
 export class Acquisition extends Call {
   readonly id: string;
-  /** The place in the queue of the store; 0 before it has one. */
+  /** In the queue of the store; 0 before it has a place. */
   ticket = 0;
   /** The wake channel that the store knows for it. */
   channel = '';
   /** The tasks that the store knows for it. */
   told = 0;
-  /** The tokens that a push of its grant may contain, see `PushTokens`. */
+  /** A push of its grant may contain them, see `PushTokens`. */
   readonly tokens: PushTokens = new PushTokens();
-  /**
-   * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
-   */
+  /** Of a pushed grant. The store may already know a request whose reply has not arrived. */
   bounds: PushLimits = NOTHING;
   /**
    * The local time before a request was sent, and the store's time when it answered: they convert
@@ -45,27 +43,27 @@ export class Acquisition extends Call {
    */
   sent: Moment;
   storeTime: Micros = 0;
-  /** The local time at which it was created. */
+  /** On the local clock. */
   readonly arrived: number;
-  /** The local time of the last answer of the store. */
+  /** The last answer of the store, on the local clock. */
   heardAt: number;
-  /** The error, if the last request failed or had no answer; unset by a good answer. */
+  /** Why the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
   /** Grants whose leases were over when the reply arrived. */
   #late = 0;
-  /** Whether a request for it is under way, or waits for its turn (`Requests.post`). */
+  /** Whether a request is under way, or waits for its turn (`Requests.post`). */
   asking: 'sent' | 'waits' | false = false;
-  /** True if the store may receive a late duplicate of its request, see `LateDuplicates`. */
+  /** See `LateDuplicates`. */
   mayBeDuplicated = false;
   /** Set if it takes a lock back that was given up at a condition. */
   readonly parked: Parked | undefined;
   #pause: Timer | undefined;
 
-  /** The tasks that wait for it, if it is the entry of a root: the oldest gets the lease. */
+  /** Of the entry of a root: the oldest task gets the lease. */
   readonly queue: RootQueue | undefined;
-  /** The queue that polls for it, while it waits in the store. */
+  /** While it waits in the store. */
   polled: PollQueue | undefined;
-  /** See `Queued.ahead`; `''` if it is not known. */
+  /** See `Queued.ahead`; `''` if unknown. */
   ahead = '';
 
   constructor(
@@ -84,7 +82,7 @@ export class Acquisition extends Call {
     this.heardAt = now.at;
   }
 
-  /** True while it waits for a signal, not for permits. */
+  /** It waits for a signal, not for permits. */
   get asleep(): boolean {
     return this.parked?.asleep === true;
   }
@@ -95,7 +93,7 @@ export class Acquisition extends Call {
     return parked && { id: parked.from.id, condition: parked.condition };
   }
 
-  /** True if no call waits for it any longer. */
+  /** No call waits for it any longer. */
   get abandoned(): boolean {
     return this.queue?.size === 0;
   }
@@ -108,7 +106,7 @@ export class Acquisition extends Call {
     return !this.asking && !this.mayBeDuplicated;
   }
 
-  /** The request of the call that gets the lease. */
+  /** Of the call that gets the lease. */
   get taker(): AcquireRequest {
     return this.queue?.oldest?.request ?? this.request;
   }
@@ -117,12 +115,11 @@ export class Acquisition extends Call {
     return { ticket: this.ticket, before: 0 };
   }
 
-  /** The ticket with which it asks: its own, or the one that its tasks had before. */
+  /** Its own ticket, or the one that its tasks had before. */
   get asked(): number {
     return this.ticket === 0 ? (this.queue?.ticket ?? 0) : this.ticket;
   }
 
-  /** True once the store has answered it. */
   get heard(): boolean {
     return this.storeTime !== 0;
   }
@@ -139,23 +136,22 @@ export class Acquisition extends Call {
     return true;
   }
 
-  /** True if no push can tell of a grant: the store has answered and knows no channel of it yet. */
+  /** No push can tell of a grant: the store has answered and knows no channel yet. */
   get deaf(): boolean {
     return this.heard && (this.channel === '' || this.asking === 'sent');
   }
 
-  /** True while its first request waits for its turn. */
+  /** Its first request waits for its turn. */
   get unsent(): boolean {
     return this.asking === 'waits' && !this.heard;
   }
 
-  /** A request that has waited is sent now. The time before counts only after a failure. */
+  /** A request that has waited is sent. The time before counts only after a failure. */
   asks(now: number): void {
     this.asking = 'sent';
     if (this.trouble === undefined) this.heardAt = now;
   }
 
-  /** The lease that it was granted. */
   root(telemetry: Telemetry, grant: Grant, now: number): Root {
     const { key, weight, terms } = this.taker;
     const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant, now);
@@ -167,7 +163,6 @@ export class Acquisition extends Call {
     return root;
   }
 
-  /** The store answered with its place in the queue. */
   queued({ ticket, ahead }: Queued): void {
     this.ticket = ticket;
     // a repeated request does not tell it again
@@ -181,7 +176,6 @@ export class Acquisition extends Call {
     queue?.of.stands(queue, this);
   }
 
-  /** The store reported that it is in the queue. */
   moved(): void {
     if (this.parked !== undefined) this.parked.queued = true;
     if (this.queue === undefined) this.request.onProgress?.(undefined);
@@ -203,7 +197,7 @@ export class Acquisition extends Call {
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 
-  /** True if it waits for a further answer after a failure. */
+  /** After a failure: it waits for a further answer. */
   isPatient(now: number, unreachableAfter: number): boolean {
     if (this.queue !== undefined) {
       this.queue.rejectImpatient(this.heardAt, now, unreachableAfter);
@@ -213,13 +207,13 @@ export class Acquisition extends Call {
     return !last && now - this.heardAt < unreachableAfter;
   }
 
-  /** Sets the timer of its next request; there is at most one. */
+  /** Of its next request; there is at most one. */
   pause(timer: Timer): void {
     this.#pause?.cancel();
     this.#pause = timer;
   }
 
-  /** Records an answer of the store to a request that was sent at `sent`. */
+  /** An answer to a request that was sent at `sent`. */
   hear(sent: Moment, storeTime: Micros, now: number): void {
     this.sent = sent;
     this.storeTime = storeTime;
@@ -227,7 +221,7 @@ export class Acquisition extends Call {
     this.trouble = undefined;
   }
 
-  /** Records a failure: no answer, or an error of the server that may pass. */
+  /** No answer, or an error of the server that may pass. */
   fault(error: unknown): void {
     this.trouble = error;
     if (this.queue === undefined) this.request.onProgress?.(error);

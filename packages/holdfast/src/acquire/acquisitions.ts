@@ -39,7 +39,6 @@ import { mayShare, Roots } from './roots.js';
 import { without } from '../store/clock-margin.js';
 import { Wake } from '../store/wake-channel.js';
 
-/** The parts of a core that its acquisitions use. */
 export interface AcquisitionsParts extends Omit<AcquireSenderParts, 'replyDelay'> {
   readonly store: Store;
   readonly watchdog: Watchdog;
@@ -90,7 +89,7 @@ export class Acquisitions implements ReplyHandler {
     });
   }
 
-  /** Resolves to a lease record, or to `null` if `wait` is 0 and the lock is not free. */
+  /** `null` if `wait` is 0 and the lock is not free. */
   acquire(request: AcquireRequest): Promise<Hold | null> {
     const { key, terms } = request;
     if (terms.signal?.aborted) return Promise.reject(aborted(key, terms.signal.reason));
@@ -115,12 +114,12 @@ export class Acquisitions implements ReplyHandler {
     return acquisition;
   }
 
-  /** True if it has not settled, or was given up and may still be in the store. */
+  /** It has not settled, or was given up and may still be in the store. */
   isOpen(id: string): boolean {
     return this.#acquisitions.find(id) !== undefined || this.abandoned.has(id);
   }
 
-  /** The keys for which calls of this process wait, and how many; also for one that begins. */
+  /** For which calls of this process wait, and how many; also for one that begins. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     yield* this.roots.waiting();
     for (const { asleep, request, queue } of this.#acquisitions.all()) {
@@ -128,7 +127,6 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** Abandons all pending acquisitions. */
   giveUpAll(error: (key: string) => HoldfastError): void {
     // first: a lease that ends below must not make them ask anew
     this.roots.rejectBehindLeases(error);
@@ -172,7 +170,7 @@ export class Acquisitions implements ReplyHandler {
     // a lease that was granted in another way meanwhile is held: it must not be released
     if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
-    // neither must a lease that was left to the store, or to another process, by any task
+    // neither must a lease that any task left to the store, or to another process
     if (acquisition.hold?.root.hold.state === 'left') return;
     this.#withdraw(acquisition, true);
   }
@@ -213,7 +211,7 @@ export class Acquisitions implements ReplyHandler {
     else this.giveUp(acquisition, failures.unreachable(key, error));
   }
 
-  /** The store reported that it waits. False if its wait is over. */
+  /** False if its wait is over. */
   #moved(acquisition: Acquisition): boolean {
     acquisition.moved();
     const isOver = acquisition.overdue || acquisition.abandoned;
@@ -221,12 +219,12 @@ export class Acquisitions implements ReplyHandler {
     return !isOver;
   }
 
-  /** Ends an acquisition without a grant, here and in the store. */
+  /** Here and in the store. */
   giveUp(acquisition: Acquisition, error: HoldfastError): void {
     this.#abandon(acquisition, error)();
   }
 
-  /** Ends it here. Returns the function that withdraws it from the store. */
+  /** Returns the function that withdraws it from the store. */
   #abandon(acquisition: Acquisition, error: HoldfastError): () => void {
     if (acquisition.settled) return () => undefined;
     const asked = acquisition.parked?.giveUp() ?? true;
@@ -243,14 +241,14 @@ export class Acquisitions implements ReplyHandler {
     this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, followed);
   }
 
-  /** Ends an acquisition that has nothing in the store; late duplicates may arrive. */
+  /** It has nothing in the store; late duplicates may arrive. */
   #end(acquisition: Acquisition): void {
     this.#leave(acquisition);
     if (acquisition.mayBeDuplicated)
       this.abandoned.follow({ key: acquisition.request.key, id: acquisition.id });
   }
 
-  /** The store refused. A condition waiter that was not parked keeps its lease. */
+  /** A condition waiter that was not parked keeps its lease. */
   #refused(acquisition: Acquisition, error: HoldfastError): void {
     const { parked } = acquisition;
     if (parked !== undefined) {
@@ -305,7 +303,7 @@ export class Acquisitions implements ReplyHandler {
     else this.#deliver(acquisition, grant, now.at, 'push');
   }
 
-  /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
+  /** Pushes may be lost, and the store must learn the channel. */
   #askAll(): void {
     for (const acquisition of this.#acquisitions.all()) this.sender.ask(acquisition);
   }
@@ -336,7 +334,7 @@ export class Acquisitions implements ReplyHandler {
     if (channel !== '') this.wake.missed(request.key);
   }
 
-  /** @param how how a lease was found that was not free at first */
+  /** @param how a lease was found that was not free at first */
   #deliver(acquisition: Acquisition, grant: Grant, now: number, how?: HandOffMessage['how']): void {
     const root = acquisition.root(this.#telemetry, grant, now);
     const { hold } = root;
@@ -360,7 +358,7 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** Adds a lease that is held from now on, see `Watchdog.add`. */
+  /** See `Watchdog.add`. */
   add(root: Root, now: number): Promise<void> | undefined {
     this.lasting.begin();
     return this.#watchdog.add(root, now);

@@ -17,7 +17,6 @@ import type { ResolvedAcquireOptions } from '../base/options.js';
 import * as failures from './failures.js';
 import type { RootQueue } from './root-queue.js';
 
-/** The key, the permits and the options of an acquisition. */
 export interface AcquireRequest {
   readonly key: string;
   readonly weight: number;
@@ -49,9 +48,8 @@ export interface AcquireRequest {
 export class Call extends Link {
   readonly request: AcquireRequest;
   settled = false;
-  /** The granted lease. */
   hold: Hold | null = null;
-  /** Set when the wait limit has passed and the next answer decides. */
+  /** The wait limit has passed and the next answer decides. */
   overdue = false;
   #promise: Promise<Hold | null> | undefined;
   #resolve: ((hold: Hold | null | Promise<Hold | null>) => void) | undefined;
@@ -62,7 +60,7 @@ export class Call extends Link {
     this.request = request;
   }
 
-  /** The result. Made when it is first needed: a root has calls of its own, and needs none. */
+  /** Made when first needed: a root has calls of its own, and needs none. */
   get promise(): Promise<Hold | null> {
     this.#promise ??= new Promise((resolve) => {
       this.#resolve = resolve;
@@ -70,13 +68,12 @@ export class Call extends Link {
     return this.#promise;
   }
 
-  /** Settles the result: before it is first read, or after. */
+  /** Before the result is first read, or after. */
   #give(result: Hold | null | Promise<Hold | null>): void {
     if (this.#resolve === undefined) this.#promise = Promise.resolve(result);
     else this.#resolve(result);
   }
 
-  /** Registers a callback for when it settles. */
   cleanUp(cleanUp: () => void): void {
     this.#cleanups ??= [];
     this.#cleanups.push(cleanUp);
@@ -93,7 +90,7 @@ export class Call extends Link {
     if (this.settle()) this.#give(Promise.reject(error));
   }
 
-  /** Ends the call; false if it has ended before. */
+  /** False if it has ended before. */
   protected settle(): boolean {
     if (this.settled) return false;
     this.settled = true;
@@ -110,7 +107,7 @@ export class Call extends Link {
  */
 export class Task extends Call {
   queue: RootQueue;
-  /** When the call began, on the local clock: it decides the place of the root. */
+  /** On the local clock: it decides the place of the root. */
   readonly arrived: number;
 
   constructor(request: AcquireRequest, queue: RootQueue, now: number) {
@@ -119,7 +116,7 @@ export class Task extends Call {
     this.arrived = now;
   }
 
-  /** True if the store has answered for its root, or another task of this process holds. */
+  /** The store has answered for its root, or another task of this process holds. */
   get heard(): boolean {
     return this.queue.heard;
   }
@@ -182,7 +179,6 @@ export function limitWait<W extends Waiting>(
   }
 }
 
-/** The error of a wait that reached its limit without a grant. */
 export function endOfWait({ trouble, request, place }: Waiting): HoldfastError {
   const { key, terms } = request;
   if (trouble !== undefined) return failures.unreachable(key, trouble);

@@ -7,17 +7,15 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Acquisitions } from './acquisitions.js';
 import type { Releaser } from './releaser.js';
 
-/** A part that its first user creates, and that is closed with the core. */
+/** Its first user creates it, and it is closed with the core. */
 export interface CorePart {
   /** Rejects all pending and later calls. */
   close(): void;
   /** Resolves when nothing is pending in the background. */
   settled?(): Promise<unknown>;
-  /** Ends all background work. */
   stop?(): void;
 }
 
-/** The parts of a core that such a part uses. */
 export interface PartHost {
   readonly settings: Settings;
   readonly requests: Requests;
@@ -26,6 +24,5 @@ export interface PartHost {
   readonly acquisitions: Acquisitions;
   readonly releaser: Releaser;
   readonly wake: Wake;
-  /** A new id for an acquisition or an arrival. */
   nextId(): string;
 }

@@ -22,7 +22,6 @@ import { Acquisitions } from './acquisitions.js';
 import { Releaser } from './releaser.js';
 import type { AcquireRequest } from './call.js';
 
-/** Completes the error of an acquisition for its caller. */
 type Explain = (key: string, error: unknown) => unknown;
 
 export class Core implements Grantor, PartHost {
@@ -76,7 +75,6 @@ export class Core implements Grantor, PartHost {
     this.releaser = new Releaser({ ...parts, acquisitions: this.acquisitions });
   }
 
-  /** The unique id of this instance. */
   get id(): string {
     return this.#ids.process;
   }
@@ -93,7 +91,7 @@ export class Core implements Grantor, PartHost {
     return this.#ids.next(this.#suspend.count);
   }
 
-  /** Returns the part of a class; the first call creates it. */
+  /** The first call creates the part. */
   part<T extends CorePart>(type: new (host: PartHost) => T): T {
     const known = this.#parts.get(type);
     if (known !== undefined) return known as T;
@@ -103,7 +101,7 @@ export class Core implements Grantor, PartHost {
     return part;
   }
 
-  /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
+  /** `null` if the lock is not free and `wait` is 0. */
   acquire(request: AcquireRequest): Promise<Hold | null> {
     if (!isOn(ACQUIRE)) return this.#acquire(request);
     return this.telemetry.acquire(request, (asked) => this.#acquire(asked));
@@ -130,7 +128,6 @@ export class Core implements Grantor, PartHost {
     return works;
   }
 
-  /** Releases a lease, see `Releaser`. */
   release(hold: Hold): Promise<ReleaseOutcome> {
     if (!isOn(RELEASE)) return this.releaser.release(hold);
     const release = (): Promise<ReleaseOutcome> => this.releaser.release(hold);
@@ -149,12 +146,11 @@ export class Core implements Grantor, PartHost {
     return () => void this.#closers.delete(callback);
   }
 
-  /** True once `close` was called. */
   get closing(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** The number of callbacks that wait for `close`. */
+  /** Callbacks that wait for `close`. */
   get closers(): number {
     return this.#closers.size;
   }

@@ -6,7 +6,6 @@ import type { Hold } from '../lease/root.js';
 import { StoreFailure } from '../store/port.js';
 import { printable, quote } from '../base/text.js';
 
-/** The request that failed. */
 interface Asked {
   readonly key: string;
   readonly weight: number;
@@ -16,7 +15,7 @@ interface Asked {
   readonly option?: string | undefined;
 }
 
-/** As what the store knows a key. */
+/** As the store knows a key. */
 export interface Used {
   readonly kind: LockKind | '';
   readonly capacity: number;
@@ -24,17 +23,17 @@ export interface Used {
 
 type Refusal = Full | Mismatch | Conflict | Crowded;
 
-/** The place of a call among those that wait. */
+/** Of a call among those that wait. */
 export interface Place {
-  /** The ticket of its entry in the queue of the store; 0 without one. */
+  /** Of its entry in the queue of the store; 0 without one. */
   readonly ticket: number;
-  /** The number of calls before it behind the same entry, or behind the lease below. */
+  /** Calls before it behind the same entry, or behind the lease below. */
   readonly before: number;
-  /** The lease of this process that it waited for, if it had no entry in the store. */
+  /** The lease of this process that it waited for, without an entry in the store. */
   readonly holder?: Hold | undefined;
 }
 
-/** The place at which the wait of a call ended, by its error. */
+/** Where the wait of a call ended, by its error. */
 const places = new WeakMap<object, Place>();
 
 export function timedOut(key: string, wait: number, place?: Place): HoldfastError {
@@ -44,7 +43,7 @@ export function timedOut(key: string, wait: number, place?: Place): HoldfastErro
   return error;
 }
 
-/** The place at which a wait ended, unless it had none or the error is another one. */
+/** `undefined` if the wait had no place or the error is another one. */
 export function placeOf(error: unknown): Place | undefined {
   return places.get(error as object);
 }
@@ -72,7 +71,7 @@ export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The store refused the request; its reply says why. */
+/** The reply says why. */
 export function refused(request: Asked, reply: Refusal): HoldfastError {
   if (reply.status === 'mismatch') return mismatch(request, reply);
   const { key } = request;
@@ -99,7 +98,7 @@ function permits(count: number): string {
   return count === 1 ? '1 permit' : `${count} permits`;
 }
 
-/** The key is in use as another kind, or with another capacity, than the requested ones. */
+/** The key is in use as another kind, or with another capacity. */
 export function mismatch(
   { key, option, ...asked }: Omit<Asked, 'weight'>,
   agreed: Used,
@@ -112,10 +111,10 @@ export function mismatch(
   return error;
 }
 
-/** The capacity in use, by the error that it caused; only of locks of the requested kind. */
+/** In use, by the error that it caused; only of locks of the requested kind. */
 const capacities = new WeakMap<object, number>();
 
-/** The capacity in use, if the error is a mismatch of the capacity as the store reported it. */
+/** If the error is a mismatch of the capacity as the store reported it. */
 export function agreedOf(error: unknown): number | undefined {
   return capacities.get(error as object);
 }
@@ -187,7 +186,6 @@ export function tooSlow(key: string, ttl: number): HoldfastError {
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
 }
 
-/** The connection for wake-ups could not be opened. */
 export function notWarm(closing: boolean, cause: unknown): HoldfastError {
   if (closing) return new HoldfastError('HOLDFAST_CLOSED', 'Holdfast: this instance is closed');
   const why = cause instanceof Error ? `: ${printable(cause.message)}` : '';

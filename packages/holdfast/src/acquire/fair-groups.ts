@@ -14,12 +14,12 @@ import { afterStep } from '../base/clock.js';
 import type { RootQueue } from './root-queue.js';
 
 export class FairGroups {
-  /** The queues that have entries to withdraw. */
+  /** With entries to withdraw. */
   readonly #owing = new Set<RootQueue>();
   /** In the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
-  /** True while something is to be sent at the end of the step. */
+  /** Something is to be sent at the end of the step. */
   #ends = false;
 
   /** @param ask sends the request of a group, which may be empty by then */
@@ -38,7 +38,6 @@ export class FairGroups {
     this.#endStep();
   }
 
-  /** Sends what waits for one group. */
   askAlone(group: RootQueue): void {
     if (this.#gathering.delete(group)) this.#ask(group);
   }
@@ -56,13 +55,12 @@ export class FairGroups {
     return this.#gathering.has(group);
   }
 
-  /** The group of a key that asks next. */
   next(key: string): RootQueue | undefined {
     for (const group of this.#gathering) if (group.key === key) return group;
     return undefined;
   }
 
-  /** Sends the requests of all groups, or of those of a key. */
+  /** Of all groups, or of those of a key. */
   askNow(key?: string): void {
     // nearly all acquisitions find nothing here
     if (this.#ends) this.#askAll(key);

@@ -16,11 +16,11 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Acquisition } from './acquisition.js';
 import type { ReplyDelay } from './reply-delay.js';
 
-/** The most acquisitions of one poll; the others go into further polls. */
+/** Of one poll; the others go into further polls. */
 const POLL_MAX = 1000;
-/** Poll periods without a request of this process after which the store takes it for dead. */
+/** After so many poll periods without a request, the store takes this process for dead. */
 const SILENT_PERIODS = 6;
-/** The shortest patience: a shorter silence may come from the network or from a busy process. */
+/** A shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 /**
  * If the lock is free and nothing was granted: the store has more waiters to serve than one command
@@ -32,19 +32,17 @@ const SERVED_IN_PART_MS = 2;
  * comes too early is answered with the rest of the time, and repeated then.
  */
 const TIMER_LATE_MS = 0.5;
-/** The shortest timer of Node. */
 const TIMER_MS_MIN = 1;
 
 export class PollQueue {
   readonly key: string;
-  /** How many acquisitions were added. */
   added = 0;
   readonly #acquisitions = new Set<Acquisition>();
   readonly #clock: Clock;
   readonly #poll: (queue: PollQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
-  /** True while the next poll follows after a pause that the store allowed. */
+  /** The next poll follows after a pause that the store allowed. */
   #paused = false;
 
   constructor(key: string, clock: Clock, poll: (queue: PollQueue) => void) {
@@ -61,13 +59,13 @@ export class PollQueue {
     return this.#acquisitions.values();
   }
 
-  /** True if all of them wait for a signal, and none for permits. */
+  /** All of them wait for a signal, none for permits. */
   get asleep(): boolean {
     for (const acquisition of this.#acquisitions) if (!acquisition.asleep) return false;
     return true;
   }
 
-  /** Returns false if it was present already. */
+  /** False if it was present already. */
   add(acquisition: Acquisition): boolean {
     if (this.#acquisitions.has(acquisition)) return false;
     this.#acquisitions.add(acquisition);
@@ -76,7 +74,7 @@ export class PollQueue {
     return true;
   }
 
-  /** Returns false if it was not present. */
+  /** False if it was not present. */
   remove(acquisition: Acquisition): boolean {
     if (!this.#acquisitions.delete(acquisition)) return false;
     acquisition.polled = undefined;
@@ -107,14 +105,14 @@ export class PollQueue {
     this.#poll(this);
   }
 
-  /** Plans the next poll after a pause that the store allowed, in ms. */
+  /** After a pause that the store allowed, in ms. */
   rest(pause: number): void {
     this.#disarm();
     this.plan(Number.POSITIVE_INFINITY, pause);
     this.#paused = true;
   }
 
-  /** Polls now, if it pauses. */
+  /** If it pauses. */
   wakeUp(): void {
     if (this.#paused) this.#look();
   }
@@ -135,16 +133,14 @@ export interface PollQueuesParts {
   readonly wake: Wake;
   readonly replyDelay: ReplyDelay;
   readonly replies: {
-    /** A poll returned the standing of a waiter. */
     onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
-    /** A poll failed, or had no answer. */
+    /** Also for no answer. */
     onFailure(acquisition: Acquisition, error: unknown): void;
   };
-  /** Sends the request of an acquisition again. */
   readonly ask: (acquisition: Acquisition) => void;
 }
 
-/** One queue for each key with a local waiter. */
+/** One for each key with a local waiter. */
 export class PollQueues {
   readonly #parts: PollQueuesParts;
   readonly #queues = new Map<string, PollQueue>();
@@ -153,7 +149,7 @@ export class PollQueues {
     this.#parts = parts;
   }
 
-  /** Adds a waiter that has a place in the store. `next` as in `PollQueue.plan`. */
+  /** It has a place in the store. `next` as in `PollQueue.plan`. */
   join(acquisition: Acquisition, next: Micros): void {
     const { settings, wake, ask } = this.#parts;
     const { key } = acquisition.request;
@@ -175,7 +171,7 @@ export class PollQueues {
     this.#parts.wake.leave();
   }
 
-  /** Polls for a key now, if it pauses. */
+  /** If it pauses. */
   wakeUp(key: string): void {
     this.#queues.get(key)?.wakeUp();
   }
@@ -231,7 +227,7 @@ export class PollQueues {
     queue.rest(pause);
   }
 
-  /** Polls some waiters of a key with one command. Resolves to the pause that it is allowed. */
+  /** One command for some waiters. Resolves to the pause that it is allowed. */
   async #look(queue: PollQueue, polled: readonly Acquisition[]): Promise<number> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
@@ -269,7 +265,7 @@ export class PollQueues {
     queue.plan(next, period, period - usual);
   }
 
-  /** The longest time until the next poll: the usual one, or longer while replies are late. */
+  /** The usual one, or longer while replies are late. */
   #period(acquisitions: Iterable<Acquisition>): number {
     const { settings, wake, replyDelay } = this.#parts;
     return replyDelay.period(periodOf(settings, wake.channel, acquisitions));

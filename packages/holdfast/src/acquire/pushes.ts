@@ -14,32 +14,31 @@ import { drift, type Moment, type SuspendDetector } from '../lease/local-time.js
 import type { Grant } from '../lease/root.js';
 import type { Acquisition } from './acquisition.js';
 
-/** A pushed grant. */
 export type GrantPush = Extract<Push, { kind: 'grant' }>;
 
-/** The limits of a pushed grant: the values of the last request of the waiter. */
+/** The values of the last request of the waiter. */
 export interface PushLimits {
   readonly owner: string;
-  /** Ms. */
+  /** In ms. */
   readonly claim: number;
   readonly handOffs: number;
 }
 
 /**
- * The most by which a fence may be ahead of the clock of the store, after that clock stepped back
- * within the retention.
+ * By how much a fence may be ahead of the store's clock, after that stepped back within the
+ * retention.
  */
 const FENCE_LEAD: Micros = 2 * 86_400_000_000;
-/** A bound above the holds of any owner. */
+/** Above the holds of any owner. */
 const HOLDS_MAX = 1_000_000;
 
-/** Compares two tokens in constant time. An empty token matches none. */
+/** In constant time. An empty token matches none. */
 export function sameToken(received: string, own: string): boolean {
   const [a, b] = [Buffer.from(received), Buffer.from(own)];
   return own !== '' && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The most unanswered requests of one waiter whose tokens are kept. */
+/** Unanswered requests of one waiter whose tokens are kept. */
 const TOKENS_MAX = 64;
 
 /**
@@ -50,7 +49,6 @@ const TOKENS_MAX = 64;
 export class PushTokens {
   readonly #tokens: string[] = [];
 
-  /** Draws a token for the next request. */
   draw(randomSource: RandomSource): string {
     const token = randomSource.secret();
     this.#tokens.push(token);
@@ -58,13 +56,12 @@ export class PushTokens {
     return token;
   }
 
-  /** The request with this token was answered. */
   answered(token: string): void {
     const at = this.#tokens.indexOf(token);
     if (at > 0) this.#tokens.splice(0, at);
   }
 
-  /** True for the token of a request that a push may still answer. */
+  /** For a request that a push may still answer. */
   include(received: string): boolean {
     return this.#tokens.some((own) => sameToken(received, own));
   }
@@ -92,7 +89,7 @@ export function believed(
   return validUntil > now ? { fence, handOffs, holds, validUntil } : undefined;
 }
 
-/** A pushed grant, limited to the request; `undefined` if no store would send it. */
+/** Limited to the request; `undefined` if no store would send it. */
 export function bounded(push: GrantPush, asked: PushLimits): GrantPush | undefined {
   const { fence, now, left, handOffs, holds } = push;
   const numbers = [fence, now, left, handOffs, holds];

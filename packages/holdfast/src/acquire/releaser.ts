@@ -45,7 +45,6 @@ export class Releaser {
     this.#parts = parts;
   }
 
-  /** Releases a lease, or hands it off to the next local acquisition that may have it. */
   async release(hold: Hold): Promise<ReleaseOutcome> {
     const { root } = hold;
     const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
@@ -67,7 +66,7 @@ export class Releaser {
     return end.send(ending.how === 'turned' ? ending.next : undefined);
   }
 
-  /** A lease that this process does not hold any more. */
+  /** This process does not hold the lease any more. */
   #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
     // it belongs to the store or to another process now: nothing is sent
     if (hold.state === 'left') return 'kept';
@@ -83,10 +82,7 @@ export class Releaser {
     this.#parts.acquisitions.abandoned.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
   }
 
-  /**
-   * Leaves a lease to the store: this process neither renews nor releases it, and it ends there by
-   * itself.
-   */
+  /** This process neither renews nor releases it: it ends in the store by itself. */
   leave(hold: Hold): void {
     hold.leave();
     this.#parts.watchdog.remove(hold.root);
@@ -117,7 +113,6 @@ export class Releaser {
   }
 }
 
-/** The fields of a `turn` that queues no root. */
 const NO_ROOT = {
   ...{ again: '', ttl: 1, claim: 1, handOffs: 0, channel: '', token: '', waited: 0, tasks: 0 },
   ...{ patience: 0, meta: '' },
@@ -129,17 +124,16 @@ export class RootEnd implements ReleaseTask {
   command!: Release | Turn | Park;
   readonly #parts: ReleaserParts;
   readonly #root: Root;
-  /** The hold with which the root ended. */
   readonly #hold: Hold;
-  /** Whether the lease was certainly held when its release was asked for. */
+  /** The lease was certainly held when its release was asked for. */
   readonly #believed: boolean;
-  /** The next root of this process, which the store queues in the same step. */
+  /** Which the store queues in the same step. */
   #next: Acquisition | undefined;
   /** Before the last attempt. */
   #sent: Moment;
-  /** True if a request waited for its turn in this process. */
+  /** A request waited for its turn in this process. */
   #waited = false;
-  /** True once no attempt follows; then what the store has answered, if it has. */
+  /** No attempt follows; and what the store has answered, if it has. */
   #over = false;
   #returned: ReleaseResult | undefined;
 
@@ -155,7 +149,7 @@ export class RootEnd implements ReleaseTask {
     this.until = root.endsBy + parts.settings.requestTimeout;
   }
 
-  /** Sends the end, with the request of the next root. Resolves to the outcome. */
+  /** With the request of the next root. */
   async send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
     this.#next = next;
     this.command = this.#command();
@@ -169,7 +163,7 @@ export class RootEnd implements ReleaseTask {
     }
   }
 
-  /** The outcome for a further call, after one that had no answer. */
+  /** For a further call, after one that had no answer. */
   async again(): Promise<ReleaseOutcome> {
     if (this.#over) return this.#ended(this.#returned);
     return this.#ended(await this.#parts.retrier.release(this));
@@ -180,13 +174,11 @@ export class RootEnd implements ReleaseTask {
     this.send(next).catch(() => undefined);
   }
 
-  /** Called before each further attempt. */
   attempts(waited = false): void {
     this.#sent = this.#parts.suspend.moment();
     if (waited) this.#waited = true;
   }
 
-  /** Called after each attempt without an answer. */
   failed(error: unknown): void {
     const { acquisitions } = this.#parts;
     const next = this.#next;

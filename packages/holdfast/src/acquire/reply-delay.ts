@@ -7,7 +7,7 @@
  * before from the first fast reply on.
  */
 
-/** The part of a new measurement in the mean. */
+/** Of a new measurement in the mean. */
 const NEW = 1 / 8;
 /** The period of polls is at least so many delays, but grows by no more than the factor. */
 const DELAYS = 64;
@@ -18,14 +18,14 @@ export class ReplyDelay {
   #mean = Number.POSITIVE_INFINITY;
   #last = 0;
 
-  /** A reply came after this time, in ms. */
+  /** In ms. */
   took(ms: number): void {
     this.#fastest = Math.min(this.#fastest, ms);
     this.#mean = this.#mean === Infinity ? ms : this.#mean + (ms - this.#mean) * NEW;
     this.#last = ms;
   }
 
-  /** The period of polls, in ms. `usual` is enough without a load. */
+  /** In ms. `usual` is enough without a load. */
   period(usual: number): number {
     const delay = Math.min(this.#mean, this.#last) - this.#fastest;
     return Math.min(FACTOR_MAX * usual, Math.max(usual, DELAYS * delay || 0));

@@ -27,34 +27,32 @@ import type { RootEnd } from './releaser.js';
 import { type AcquireRequest, endOfWait, type Task } from './call.js';
 
 export interface RootQueueEvents {
-  /** Tasks wait behind a lease. */
   waits(queue: RootQueue): void;
-  /** The lease of a task ended, and the queue has neither an entry nor a lease. */
+  /** The queue has neither an entry nor a lease. */
   left(queue: RootQueue): void;
   /** The entry ended without a grant, and all tasks with it. */
   failed(queue: RootQueue): void;
 }
 
 export class RootQueue implements RootObserver {
-  /** All queues of its key. */
   readonly of: KeyQueue;
   readonly key: string;
   readonly fair: boolean;
-  /** True while further tasks may join: always, or until the first request of a fair group. */
+  /** Further tasks may join: always, or until the first request of a fair group. */
   open = true;
   /** Fair: the end of another root, which is sent with the request of this group. */
   end: RootEnd | undefined;
   /** Fair: the id of the root, and those of the entries whose tasks it serves too. */
   run: string[] = [];
-  /** The next root of this process, while it waits. */
+  /** While it waits. */
   entry: Acquisition | undefined;
-  /** When its root was granted in queue order. */
+  /** Granted in queue order. */
   since = 0;
-  /** Fair: the place that its tasks have had in the queue of the store; 0 if it is not known. */
+  /** Fair: the place that its tasks have had in the queue of the store; 0 if unknown. */
   ticket = 0;
-  /** The root that one of its tasks holds. */
+  /** That one of its tasks holds. */
   root: Root | undefined;
-  /** True if the wait limit of a task has passed: the next answer of the store ends it. */
+  /** The wait limit of a task has passed: the next answer of the store ends it. */
   overdue = false;
   /** Checks the lease while tasks wait behind it. */
   timer: Timer | undefined;
@@ -63,11 +61,11 @@ export class RootQueue implements RootObserver {
   readonly #events: RootQueueEvents;
   readonly #clock: Clock;
   readonly #suspend: SuspendDetector;
-  /** Ms after which the last answer of the store says nothing any more. */
+  /** After this time the last answer of the store says nothing any more. */
   readonly #staleAfter: number;
-  /** True once its root was granted. */
+  /** Its root was granted. */
   #served = false;
-  /** Fair: withdrawals of entries whose tasks its root serves. */
+  /** Fair: of entries whose tasks its root serves. */
   readonly #owed: (() => void)[] = [];
   /** In order of arrival. */
   readonly #tasks = new Chain<Task>();
@@ -90,7 +88,7 @@ export class RootQueue implements RootObserver {
     this.#events = events;
   }
 
-  /** True if a lease of this queue may be handed off to a task with these terms. */
+  /** A lease of this queue may be handed off to a task with these terms. */
   suits({ ttl, maxHold, fair }: ResolvedAcquireOptions): boolean {
     return ttl === this.#ttl && maxHold === this.#maxHold && fair === this.fair;
   }
@@ -117,7 +115,7 @@ export class RootQueue implements RootObserver {
     if (this.#owed.length > 0) for (const withdraw of this.#owed.splice(0)) withdraw();
   }
 
-  /** True if the store has answered for the entry lately, or a task of this process holds. */
+  /** The store has answered for the entry lately, or a task of this process holds. */
   get heard(): boolean {
     const { entry } = this;
     if (entry === undefined) return true;
@@ -130,7 +128,6 @@ export class RootQueue implements RootObserver {
     this.timer = undefined;
   }
 
-  /** The number of tasks that wait. */
   get size(): number {
     return this.#tasks.size;
   }
@@ -139,7 +136,7 @@ export class RootQueue implements RootObserver {
     return this.#tasks.first;
   }
 
-  /** The whole ms for which the oldest task has waited, if it has to be told to the store. */
+  /** In whole ms, by the oldest task, if it has to be told to the store. */
   waited(now: number): number {
     const { oldest } = this;
     // the place of fair tasks is that of their request, unless they had one before
@@ -147,7 +144,7 @@ export class RootQueue implements RootObserver {
     return Math.max(0, Math.floor(now - oldest.arrived));
   }
 
-  /** The number of tasks before one. */
+  /** How many tasks are before one. */
   before(task: Task): number {
     let count = 0;
     for (const one of this.#tasks.all()) {
@@ -170,7 +167,7 @@ export class RootQueue implements RootObserver {
     if (this.#tasks.remove(task)) this.of.tasks -= 1;
   }
 
-  /** The root was granted: its oldest task holds. */
+  /** The oldest task holds. */
   granted(hold: Hold, first?: Promise<void>): void {
     const task = this.oldest as Task;
     this.remove(task);
@@ -189,12 +186,11 @@ export class RootQueue implements RootObserver {
     this.#events.left(this);
   }
 
-  /** Tells the tasks of a failure, or of an answer that leaves the root in the queue. */
+  /** A failure, or an answer that leaves the root in the queue. */
   progress(trouble: unknown): void {
     for (const { request } of this.#tasks.all()) request.onProgress?.(trouble);
   }
 
-  /** The entry ended without a grant. */
   failed(error: Error): void {
     this.rejectAll(error);
     this.#events.failed(this);
@@ -239,33 +235,31 @@ export class RootQueue implements RootObserver {
  * does loops over them. An empty queue may stay for the next acquisition.
  */
 export class KeyQueue {
-  /** The number of tasks that wait in all of its queues. */
+  /** That wait, in all of its queues. */
   tasks = 0;
-  /** Those of tasks that may be overtaken. */
+  /** Of tasks that may be overtaken. */
   readonly #shared: RootQueue[] = [];
   /** In the order in which they began. */
   #fair: Set<RootQueue> | undefined;
-  /** The fair group that began last. */
   #last: RootQueue | undefined;
-  /** The fair group whose entry is directly behind another one, by the id of that one. */
+  /** By the id of the entry that is directly before that of the fair group. */
   #behind: Map<string, RootQueue> | undefined;
 
   get size(): number {
     return this.#shared.length + this.fair;
   }
 
-  /** The number of fair groups. */
   get fair(): number {
     return this.#fair?.size ?? 0;
   }
 
-  /** All queues; the fair ones in the order in which they began. */
+  /** The fair ones in the order in which they began. */
   *all(): Iterable<RootQueue> {
     yield* this.#shared;
     if (this.#fair !== undefined) yield* this.#fair;
   }
 
-  /** True if nothing of this process waits for the key or holds it. */
+  /** Nothing of this process waits for the key or holds it. */
   get idle(): boolean {
     return this.fair === 0 && this.#shared.every(({ empty }) => empty);
   }
@@ -303,14 +297,13 @@ export class KeyQueue {
     return joins ? last : undefined;
   }
 
-  /** The entry of a fair group is directly behind another one in the queue of the store. */
+  /** Its entry is directly behind another one in the queue of the store. */
   stands(queue: RootQueue, { ahead }: Acquisition): void {
     if (!queue.fair || ahead === '') return;
     this.#behind ??= new Map();
     this.#behind.set(ahead, queue);
   }
 
-  /** An entry has ended: it is behind no other one any more. */
   gone(queue: RootQueue, { ahead }: Acquisition): void {
     if (this.#behind?.get(ahead) === queue) this.#behind.delete(ahead);
   }

@@ -29,7 +29,7 @@ const UNTIMED = 8;
  * with the next root at once.
  */
 const BATCH_MS = 5;
-/** The most keys without a task whose queues are kept. */
+/** Keys without a task whose queues are kept. */
 const IDLE_MAX = 1000;
 
 /** How a root ends when its hold is released. */
@@ -43,13 +43,13 @@ export type Ending =
   /** The store frees it. */
   | { readonly how: 'freed' };
 
-/** What is known of a root that is to be released. */
+/** Of a root that is to be released. */
 type Certainty = 'held' | 'doubted' | 'releasing';
 
 const PASSED: Ending = { how: 'passed' };
 const FREED: Ending = { how: 'freed' };
 
-/** True for an acquisition of a mutex that may share a root with others of its process. */
+/** An acquisition of a mutex that may share a root with others of its process. */
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
   const { kind, stays, candidate, terms } = request;
   const isMutex = kind === 'mutex' && stays !== true && candidate !== true;
@@ -65,11 +65,11 @@ export interface RootsParts {
   readonly lasting: Lasting;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
-  /** Adds a root to the pending acquisitions. */
+  /** To the pending acquisitions. */
   readonly add: (root: Acquisition) => void;
   /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
   readonly leave: (root: Acquisition) => () => void;
-  /** Polls for a key now, if its waiters pause. */
+  /** If the waiters of the key pause. */
   readonly pollNow: (key: string) => void;
 }
 
@@ -78,9 +78,9 @@ export class Roots {
   readonly #clock: Clock;
   /** By key, also of keys that were used lately. */
   #queues = new Map<string, KeyQueue>();
-  /** The number of keys at which the idle ones are forgotten. */
+  /** At this number of keys the idle ones are forgotten. */
   #most = IDLE_MAX;
-  /** The fair tasks that ask at the end of this step. */
+  /** They ask at the end of this step. */
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #events = {
     waits: (queue: RootQueue): void => this.#watch(queue),
@@ -143,7 +143,7 @@ export class Roots {
     return { how: 'turned', next: this.#next(queue, now) };
   }
 
-  /** Hands a root that is certainly held to the next task; false if it must not be handed off. */
+  /** To the next task; false if a certainly held root must not be handed off. */
   #pass(queue: RootQueue, root: Root, now: number): boolean {
     const group = queue.size === 0 ? this.#neighbour(queue, root) : undefined;
     const next = queue.oldest ?? group?.oldest;
@@ -172,12 +172,12 @@ export class Roots {
     return group.end === undefined && group.suits(hold.terms) ? group : undefined;
   }
 
-  /** The tasks of this process that wait, by key. */
+  /** By key. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     for (const [key, { tasks }] of this.#queues) if (tasks > 0) yield [key, tasks];
   }
 
-  /** The number of tasks that wait for a key here, without an entry of their own in the store. */
+  /** Tasks here without an entry of their own in the store. */
   localWaiters(key: string): number {
     let count = 0;
     for (const { entry, root, size } of this.#queues.get(key)?.all() ?? []) {
@@ -187,7 +187,6 @@ export class Roots {
     return count;
   }
 
-  /** Ends all tasks that wait behind a lease of this process. */
   rejectBehindLeases(error: (key: string) => HoldfastError): void {
     this.groups.askNow();
     for (const queues of [...this.#queues.values()]) {
@@ -243,7 +242,7 @@ export class Roots {
     this.#tidy(queue);
   }
 
-  /** Withdraws an entry without tasks. The entry behind it is behind the one before it now. */
+  /** An entry without tasks. The one behind it is behind the one before it now. */
   #leave(entry: Acquisition): void {
     const { ahead, id, queue } = entry;
     const other = queue?.of.behind(id)?.entry;
@@ -252,7 +251,7 @@ export class Roots {
     withdraw();
   }
 
-  /** The group whose entry is directly behind a fair root in the queue, if its fences suffice. */
+  /** The group directly behind a fair root in the queue, if its fences suffice. */
   #neighbour({ of, fair, run }: RootQueue, { hold, reserved }: Root): RootQueue | undefined {
     if (!fair) return undefined;
     for (const id of run) {
@@ -313,7 +312,7 @@ export class Roots {
     return queues;
   }
 
-  /** The queue for a task: one that it may join, or a new one. */
+  /** One that the task may join, or a new one. */
   #join(queues: KeyQueue, request: AcquireRequest): RootQueue {
     const joined = queues.find(request.terms, this.#parts.settings.localHandOffs);
     if (joined !== undefined) return joined;
@@ -335,7 +334,7 @@ export class Roots {
   }
 }
 
-/** The number of tasks that wait, and are known not to be granted. */
+/** Those that wait, and are known not to be granted. */
 function lengthOf(queues: KeyQueue): number {
   let length = 0;
   for (const queue of queues.all()) {

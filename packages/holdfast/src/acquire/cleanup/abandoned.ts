@@ -1,6 +1,6 @@
 /**
- * Abandoned acquisitions: they are withdrawn from the store, and remembered for a while, because a
- * grant may still arrive for them (I6).
+ * Abandoned acquisitions: withdrawn from the store, and remembered for a while, because a grant may
+ * still arrive for them (I6).
  */
 import type { Park, Release } from '../../engine/commands.js';
 import { HoldfastError } from '../../base/errors.js';
@@ -11,9 +11,9 @@ import type { LateDuplicates } from './late-duplicates.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 import type { GrantPush, PushTokens } from '../pushes.js';
 
-/** Ms: the longest lease. */
+/** The longest lease. */
 const LEASE_MAX = 86_400_000;
-/** The most abandoned acquisitions that are remembered. */
+/** Those that are remembered. */
 const GIVEN_UP_MAX = 1000;
 
 export class AbandonedAcquisitions {
@@ -32,7 +32,7 @@ export class AbandonedAcquisitions {
     return this.#lately.has(id);
   }
 
-  /** Follows an acquisition that is over, for which a late duplicate may still arrive. */
+  /** It is over, and a late duplicate may still arrive. */
   follow(what: Abandoned): void {
     this.#remember(what);
     this.#lateDuplicates.follow(what.key, what.id);
@@ -50,7 +50,7 @@ export class AbandonedAcquisitions {
     void this.#retrier.release({ id: what.id, command: withdrawal(what, retention), until });
   }
 
-  /** Withdraws a waiter: its place in the queue lasts as long as the record of the lock may. */
+  /** Its place in the queue lasts as long as the record of the lock may. */
   leaveQueue(what: Abandoned, ttl: number, mayBeDuplicated: boolean): void {
     this.withdraw(what, Math.max(ttl, this.#settings.retention), mayBeDuplicated);
   }
@@ -74,7 +74,7 @@ export class AbandonedAcquisitions {
     }
   }
 
-  /** Handles a pushed grant without an acquisition: it is released if it was abandoned here. */
+  /** A pushed grant without an acquisition is released if it was abandoned here. */
   refuse({ id, left, token }: GrantPush): void {
     const what = this.#lately.get(id);
     if (what === undefined || what.tokens?.include(token) === false) return;
@@ -82,20 +82,19 @@ export class AbandonedAcquisitions {
   }
 }
 
-/** The origin of a lease that was granted after a wait at a condition. */
+/** Of a lease that was granted after a wait at a condition. */
 export interface Origin {
   /** The acquisition that gave up its lease. */
   readonly id: string;
   readonly condition: string;
 }
 
-/** An abandoned acquisition. */
 export interface Abandoned {
   readonly key: string;
   readonly id: string;
-  /** Set if it waited at a condition: its signal then goes to the next condition waiter. */
+  /** If it waited at a condition: its signal then goes to the next condition waiter. */
   readonly origin?: Origin | undefined;
-  /** The tokens that a push of its grant may contain, if it waited. */
+  /** A push of its grant may contain them, if it waited. */
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;

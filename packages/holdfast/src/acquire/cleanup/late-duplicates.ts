@@ -14,22 +14,22 @@ import type { Clock, Timer } from '../../base/clock.js';
 import type { Requests } from '../../store/requests.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 
-/** The pauses before the attempts, in ms. */
+/** Before the attempts. */
 const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
-/** The interval in ms of the one timer for all of them. */
+/** Of the one timer for all of them. */
 const EVERY_MS = 500;
-/** The most acquisitions that are followed; a further one replaces the oldest. */
+/** A further one replaces the oldest. */
 const FOLLOWED_MAX = 1000;
-/** The shortest time in ms in which a client reconnects and sends again. */
+/** The shortest time in which a client reconnects and sends again. */
 const RECONNECT_MS = 40;
-/** The number of answers after which the fastest one is taken as the normal round trip. */
+/** After so many answers the fastest one is taken as the normal round trip. */
 const ANSWERS_MIN = 10;
 
-/** An acquisition that is over. */
+/** It is over. */
 interface Followed {
   readonly key: string;
   tries: number;
-  /** When the next attempt is due. */
+  /** The next attempt. */
   at: number;
 }
 
@@ -62,7 +62,6 @@ export class LateDuplicates {
     return !isSame && took > usual + RECONNECT_MS;
   }
 
-  /** Releases an acquisition that is over again and again for a while. */
   follow(key: string, id: string): void {
     if (this.#stopped || this.#followed.has(id)) return;
     const [oldest] = this.#followed.keys();
@@ -71,7 +70,6 @@ export class LateDuplicates {
     this.#plan();
   }
 
-  /** Stops all attempts and the timer. */
   stop(): void {
     this.#stopped = true;
     this.#followed.clear();

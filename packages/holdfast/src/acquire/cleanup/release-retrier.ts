@@ -15,53 +15,48 @@ import { growing, retry } from '../../base/retry.js';
 import { isRefusal } from '../../store/port.js';
 import type { Receiver, Requests } from '../../store/requests.js';
 
-/** The pauses between attempts, in ms. */
 const DELAY = growing(20, 1000);
-/** Attempts before the caller stops waiting; later attempts continue in the background. */
+/** Then the caller stops waiting; attempts continue in the background. */
 const PATIENCE = 2;
 
-/** What to release. */
 export interface ReleaseTask {
-  /** The id of the acquisition. */
   readonly id: string;
   readonly command: Release | Turn | Park;
-  /** When nothing remains to be released, on the local clock. */
+  /** Then nothing remains to be released, on the local clock. */
   readonly until: number;
   /**
    * Called before each attempt, except for the first one of `end`.
    * @param waited called again, because the request had to wait
    */
   readonly attempts?: (waited?: boolean) => void;
-  /** Called after each attempt without an answer. */
+  /** After each attempt without an answer. */
   readonly failed?: (error: unknown) => void;
 }
 
 export interface ReleaseResult {
   readonly status: ReleaseReply['status'];
-  /** The whole answer. */
   readonly reply: Reply;
-  /** True if an earlier attempt was not answered: that attempt may have made the release. */
+  /** An earlier attempt was not answered: it may have made the release. */
   readonly repeated: boolean;
-  /** The remaining holds of the owner. */
+  /** Of the owner. */
   readonly holds: number;
 }
 
 type Answered = (returned: ReleaseResult | undefined) => void;
 
-/** A call of `release`. */
 interface Call {
   readonly resolve: Answered;
   readonly answered: Answered | undefined;
 }
 
-/** A series of attempts. It receives the answer to the first one, which usually decides. */
+/** It receives the answer to the first attempt, which usually decides. */
 class Tries extends Link implements Receiver<Reply> {
   readonly id: string;
   readonly what: ReleaseTask;
   until: number;
-  /** Set by a further call during an attempt: the result of that attempt may be too old. */
+  /** A further call came during an attempt, whose result may be too old. */
   again = false;
-  /** The pause between attempts; none before the second. */
+  /** None before the second attempt. */
   pause: Pause | undefined;
   readonly calls: Call[];
   readonly #retrier: ReleaseRetrier;
@@ -129,23 +124,20 @@ export class ReleaseRetrier {
     return this.#begin(this.#ends, what, running, now, answered);
   }
 
-  /** True while an acquisition is being released. */
   has(id: string): boolean {
     return this.#find(id) !== undefined;
   }
 
-  /** True while a root that is held is being released by its id. */
+  /** A root that is held is being released by its id. */
   withdraws(id: string): boolean {
     return this.#withdrawals.size > 0 && this.#withdrawals.find(id) !== undefined;
   }
 
-  /** Resolves when no release is pending. */
   settled(): Promise<void> {
     if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
     for (const { pause } of [...this.#ends.all(), ...this.#withdrawals.all()]) pause?.wake();
@@ -177,18 +169,16 @@ export class ReleaseRetrier {
     });
   }
 
-  /** The first attempt was answered. */
   answered(tries: Tries, reply: Reply): void {
     if (missed(reply) && tries.again) void this.#goOn(tries, Promise.resolve(reply));
     else this.#over(tries, resultOf(reply, false));
   }
 
-  /** The first attempt had no answer. */
   failed(tries: Tries, error: Error): void {
     void this.#goOn(tries, Promise.reject(error));
   }
 
-  /** @param first the first attempt, which was made before */
+  /** @param first was made before */
   async #goOn(tries: Tries, first: Promise<Reply>): Promise<void> {
     this.#over(tries, await this.#tryUntil(tries, first));
   }
@@ -207,7 +197,7 @@ export class ReleaseRetrier {
     if (this.#idle.length > 0 && this.#isIdle) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  /** Resolves to the answer of the store, or to `undefined` if attempts end before. */
+  /** `undefined` if attempts end before an answer. */
   #tryUntil(tries: Tries, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
     const { what } = tries;
     const impatient = (): void => {
@@ -245,7 +235,6 @@ export class ReleaseRetrier {
 /** The store answers a park command that wants nothing only with "absent". */
 type Reply = ReplyTo<Release | Turn | Park>;
 
-/** True if the store found nothing to release. */
 function missed({ status }: Reply): boolean {
   return status === 'absent' || status === 'dequeued';
 }

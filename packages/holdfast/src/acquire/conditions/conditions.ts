@@ -13,7 +13,6 @@ import type { CorePart, PartHost } from '../core-part.js';
 import * as failures from '../failures.js';
 import { Parked } from './parked.js';
 
-/** The pauses between the attempts to send a signal, in ms. */
 const DELAY = growing(5, 200);
 
 export class Conditions implements CorePart {
@@ -29,7 +28,7 @@ export class Conditions implements CorePart {
     if (this.#closed) throw failures.closed(from.key);
     const { root } = from;
     const { acquisitions, watchdog } = this.#host;
-    // the request names the last fence that was used: a duplicate of it may be executed later
+    // the request names the last fence that was used: a duplicate may be executed later
     root.reserved = 0;
     const left = (): void => {
       from.release();
@@ -41,7 +40,6 @@ export class Conditions implements CorePart {
     );
   }
 
-  /** Sends its request. */
   ask({ acquisition }: Parked): void {
     const { roots, sender } = this.#host.acquisitions;
     // parking ends a root too: entries whose tasks it serves are withdrawn before
@@ -49,14 +47,13 @@ export class Conditions implements CorePart {
     sender.ask(acquisition);
   }
 
-  /** Resolves when it has the lock again. */
   regained({ acquisition, condition }: Parked): Promise<Hold | null> {
     const { request, promise } = acquisition;
     if (!isOn(ACQUIRE)) return promise;
     return this.#host.telemetry.acquire(request, () => promise, condition);
   }
 
-  /** Ends the wait: the lock is not taken back. */
+  /** The lock is not taken back. */
   abandon(parked: Parked): void {
     const { acquisition, from, ready } = parked;
     const { acquisitions, releaser } = this.#host;
@@ -89,7 +86,7 @@ export class Conditions implements CorePart {
     return mine;
   }
 
-  /** Retries until the store replies, or the lease is over. */
+  /** Until the store replies, or the lease is over. */
   async #signalOnce(hold: Hold, condition: string, count: number): Promise<SignalReply> {
     const { key, id, root } = hold;
     const { settings, requests, watchdog } = this.#host;

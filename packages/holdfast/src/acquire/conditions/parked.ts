@@ -28,20 +28,20 @@ export class Parked {
   readonly condition: string;
   /** Takes the lock back. */
   readonly acquisition: Acquisition;
-  /** Resolves to whether a signal woke it, as far as that is known. */
+  /** Whether a signal woke it, as far as that is known. */
   readonly signalled: Promise<boolean>;
-  /** True if it failed and still has its lease. */
+  /** It failed and still has its lease. */
   kept = false;
-  /** True once the store has confirmed the parking. */
+  /** The store has confirmed the parking. */
   confirmed = false;
   /**
    * The store knows the lease and has answered every request under it. An earlier request would not
    * find the lease.
    */
   ready = false;
-  /** True if it wants the permits back, with or without a signal. */
+  /** It wants the permits back, with or without a signal. */
   wantsBack = false;
-  /** True once the store has reported that it waits in the queue. */
+  /** The store has reported that it waits in the queue. */
   queued = false;
   #forgotten = false;
   #tell: (signalled: boolean) => void = () => undefined;
@@ -73,7 +73,6 @@ export class Parked {
     return this.confirmed && !this.queued && !this.#forgotten;
   }
 
-  /** The command for the next request. */
   command(asked: Acquire): Acquire | Park {
     // a former holder is admitted even if the queue is full
     if (this.#forgotten) return { ...asked, maxQueue: Number.MAX_SAFE_INTEGER };
@@ -87,7 +86,7 @@ export class Parked {
     };
   }
 
-  /** Handles every reply to its requests, also late ones. */
+  /** Also late ones. */
   answered(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
     // granted before the reply to its first request came: only a signal can have moved it
@@ -106,21 +105,19 @@ export class Parked {
     this.#tell(true);
   }
 
-  /** The lock is back. */
   granted(): void {
     this.leave();
     // if a request is under way, its reply says whether a signal woke it
     if (!this.wantsBack || this.acquisition.asking === false) this.#tell(true);
   }
 
-  /** Ends without a grant. False if no request was sent, so that it still has its lease. */
+  /** False if no request was sent, so that it still has its lease. */
   giveUp(): boolean {
     if (this.ready) this.leave();
     else this.kept = !this.confirmed;
     return this.ready;
   }
 
-  /** Ends the lease that it gave up. */
   leave(): void {
     if (this.confirmed) return;
     this.confirmed = true;
