@@ -21,12 +21,12 @@ import type { AcknowledgeTerms } from '../port.js';
 import { isSameLife, markerOf, type Memory, memoryAt } from './memory-age.js';
 import { slotOf } from './hash-slot.js';
 
-/** The start of the message if too few replicas have acknowledged. */
+/** The start of the message for it. */
 export const TOO_FEW = 'too few replicas';
 
 /** The part of a request's time limit that WAIT may take: a call may wait for a round before. */
 const WAIT_PART = 0.4;
-/** Ms for the reply beyond the time limit of WAIT. */
+/** For the reply, beyond the time limit of WAIT. */
 const MARGIN = 200;
 const ROUND_MAX = 500;
 /** A master with a single slot needs 16,384 attempts on average to find a tag for its marker. */
@@ -34,7 +34,7 @@ const TAGS_MAX = 500_000;
 
 interface Call {
   readonly words: readonly string[];
-  /** The least age of the memory of the server in ms; 0 for a call that confirms no grant. */
+  /** Of the memory of the server, in ms; 0 for a call that confirms no grant. */
   readonly age: number;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -96,13 +96,13 @@ export class AcknowledgedPort {
   }
 }
 
-/** The connection, and what its server said of its memory, once it was asked. */
+/** The connection, and what its server said of its memory, once asked. */
 interface Opened {
   readonly line: Line;
   memory: Memory | undefined;
 }
 
-/** The rounds at one master. */
+/** At one master. */
 class Rounds {
   readonly #client: ClientPort;
   readonly #address: string;
@@ -181,7 +181,7 @@ class Rounds {
     if (Number(count) < this.#replicas) void this.#drop();
   }
 
-  /** The calls that count at this server. The others are rejected. */
+  /** Rejects the calls that do not count at this server. */
   async #counting(opened: Opened, calls: readonly Call[], limit: number): Promise<readonly Call[]> {
     if (!this.#guarded) return calls;
     const most = Math.max(...calls.map(({ age }) => age));
@@ -196,7 +196,7 @@ class Rounds {
     return calls.filter(({ age }) => age <= recorded);
   }
 
-  /** The name of the marker at this master. */
+  /** At this master. */
   #marker(): string {
     const { cluster } = this.#client;
     if (cluster === undefined) return markerOf(this.#prefix);
@@ -235,7 +235,7 @@ class Rounds {
 
 const NOT_THE_SAME = 'the server was replaced or restarted while it acknowledged';
 
-/** True if the marker would have a sufficient age now. */
+/** The marker would have a sufficient age now. */
 function isDue({ recorded, from }: Memory, age: number): boolean {
   return age > recorded && systemClock.now() - from >= age;
 }

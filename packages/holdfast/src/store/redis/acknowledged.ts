@@ -20,18 +20,18 @@ import { AcknowledgedPort, TOO_FEW } from './acknowledged-port.js';
 import type { Layer } from './loaded-later.js';
 import { RedisStore } from './redis-store.js';
 
-/** Commands that are executed on the connections with WAIT. */
+/** Executed on the connections with WAIT. */
 const DIRECT: ReadonlySet<Command['op']> = new Set([
   ...(['renew', 'renewMany', 'resize', 'capacity'] as const),
 ]);
-/** The most grants of one renewal. */
+/** Grants of one renewal. */
 const MANY = 500;
-/** The most stores that are kept; programs have few different ttls. */
+/** Stores that are kept; programs have few different ttls. */
 const AGES_MAX = 100;
 
 type Taking = Acquire | Park;
 
-/** A grant that is to be acknowledged. */
+/** To be acknowledged. */
 interface Grant {
   readonly command: Taking;
   readonly resolve: (left: number) => void;

@@ -1,6 +1,4 @@
-/**
- * What to do about an error reply of the server, for messages. It is loaded with the first of them.
- */
+/** What to do about an error reply of the server, for messages. Loaded with the first of them. */
 import { parts } from './generated/script-texts.js';
 
 /** By the first word of the reply. */
@@ -17,20 +15,20 @@ const ADVICE: Readonly<Record<string, string>> = {
   NOAUTH: 'the client did not log in; set its user name and password',
 };
 
-/** A missing right; Redis reports one inside a script without a code. */
+/** Redis reports a missing right inside a script without a code. */
 const NO_RIGHT = /NOPERM|ACL failure|user executing the script/;
 
 /** The command that was refused. */
 export interface Refused {
-  /** The start of the names of keys and channels. */
+  /** Of the names of keys and channels. */
   readonly prefix: string;
   /** What the client puts before the names of keys, but not of channels. */
   readonly keyPrefix: string;
-  /** The script that was called: Redis names the line of a command without permission. */
+  /** Redis names the line of a command without permission. */
   readonly script: keyof typeof parts | undefined;
 }
 
-/** The text to add to a reply; empty if there is none. */
+/** To add to a reply; empty if there is none. */
 export function adviceFor(message: string, refused: Refused): string {
   const advice = isMissingRight(message)
     ? `the user of the client needs ${rightFor(message, refused)}; see SECURITY.md`
@@ -42,7 +40,7 @@ export function isMissingRight(message: string): boolean {
   return NO_RIGHT.test(message);
 }
 
-/** What to do about a reply with a code. */
+/** For a reply with a code. */
 export function adviceForCode(message: string): string | undefined {
   return ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
 }

@@ -21,14 +21,14 @@ const STATUSES: Statuses = {
   capacity: ['changed', 'mismatch', 'absent'],
 };
 
-/** Returns the reply, or throws a `StoreFailure` if it does not belong to the command. */
+/** Throws a `StoreFailure` if the reply does not belong to the command. */
 export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
   const message = `the reply "${reply.status}" does not belong to ${op}`;
   throw new StoreFailure(message, 'unanswered', undefined);
 }
 
-/** The result of a script. Inside a transaction of the user, the server replies only at its end. */
+/** Inside a transaction of the user, the server replies only at its end. */
 export function notQueued(raw: unknown): unknown {
   if (raw !== 'QUEUED') return raw;
   const message =

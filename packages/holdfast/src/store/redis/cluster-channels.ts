@@ -18,12 +18,10 @@ import { growing } from '../../base/retry.js';
 import { StoreFailure } from '../port.js';
 import { slotOf } from './hash-slot.js';
 
-/** The pauses between attempts to open the missing channels, in ms. */
 const DELAY = growing(100, 1000);
 /** A master with a single slot needs 16,384 attempts on average. */
 const TAGS_MAX = 500_000;
 
-/** The channel at one master. */
 interface NodeChannel {
   readonly name: string;
   readonly slot: number;
@@ -31,7 +29,7 @@ interface NodeChannel {
   subscription?: Subscription;
 }
 
-/** Receives what happens to the channels. No method may throw. */
+/** No method may throw. */
 export interface ChannelEvents {
   message(payload: string): void;
   /** One more channel is live. Earlier messages of its node may have been lost. */
@@ -49,7 +47,7 @@ export class ClusterChannels {
   #failures = 0;
   #closed = false;
 
-  /** @param name the beginning of the names of all channels */
+  /** @param name begins the names of all channels */
   constructor(view: ClusterView, name: string, events: ChannelEvents) {
     this.#view = view;
     this.#name = name;
@@ -57,8 +55,8 @@ export class ClusterChannels {
   }
 
   /**
-   * Opens the channels at all known masters. Resolves when every attempt has ended; rejects if none
-   * has succeeded. New attempts follow for the others.
+   * At all known masters. Resolves when every attempt has ended; rejects if none has succeeded. New
+   * attempts follow for the others.
    */
   async open(): Promise<void> {
     // a client that connects does not know them yet
@@ -72,7 +70,7 @@ export class ClusterChannels {
     this.#openMissing();
   }
 
-  /** The channel at the master of a slot, or `''` while there is none. */
+  /** Of the master of a slot; `''` while there is none. */
   at(slot: number): string {
     const address = this.#view.masterOf(slot);
     if (address === undefined) return '';
@@ -85,7 +83,6 @@ export class ClusterChannels {
     return '';
   }
 
-  /** The names of all live channels. */
   live(): string[] {
     const live = [...this.#channels.values()].filter(({ phase }) => phase === 'live');
     return live.map(({ name }) => name);
@@ -97,7 +94,7 @@ export class ClusterChannels {
     await Promise.all([...this.#channels.values()].map(end));
   }
 
-  /** Opens the channels of masters that have none, now and until each has one. */
+  /** At masters that have no channel, now and until each has one. */
   #openMissing(): void {
     if (this.#closed || this.#timer !== undefined) return;
     this.#forgetOthers();

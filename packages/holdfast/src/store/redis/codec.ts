@@ -12,7 +12,6 @@ import { belonging, notQueued } from './answers.js';
 import { encodeGate, gateReply } from './gate-codec.js';
 import { inspected, listOf, textOf } from './view-codec.js';
 
-/** The arguments of a command's script. */
 export function encode(command: T.KeyCommand): string[] {
   switch (command.op) {
     case 'acquire':
@@ -131,7 +130,7 @@ export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
   }
 }
 
-/** Decodes the result of a script. Throws if it is not a reply to the command. */
+/** Throws if the result is not a reply to the command. */
 export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
   const isList = Array.isArray(raw);
   if (!isList && (command.op === 'acquire' || command.op === 'release')) {
@@ -145,7 +144,7 @@ export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
   return belonging(command.op, reply);
 }
 
-/** The reply if a free mutex was taken, or the only lease was released. */
+/** A free mutex was taken, or the only lease was released. */
 export function shortReply(command: T.Acquire | T.Release, now: number, fence: number): T.Reply {
   if (command.op === 'release') return { status: 'freed', now, holds: 0 };
   const { fair, handOffs: asked } = command;
@@ -153,7 +152,7 @@ export function shortReply(command: T.Acquire | T.Release, now: number, fence: n
   return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
-/** Replies to `park` also say whether a signal moved the waiter. */
+/** Also says whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
   const status = textOf(list[0]);
   const now = Number(list[1]);
@@ -245,7 +244,7 @@ function absent(op: T.Op, now: number): T.Reply {
   return { status, now, holds: 0 };
 }
 
-/** How the next root stands after a turn. */
+/** The next root after a turn. */
 function again(raw: unknown, now: number): T.Again {
   const list = listOf(raw);
   const status = textOf(list[0]);

@@ -1,19 +1,18 @@
 /**
- * Messages of a process to its own wake channel. They show whether messages arrive: a connection
+ * Messages of a process to its own wake channel: they show whether messages arrive. A connection
  * that has died silently looks open.
  */
 import type { EchoAnswer } from '../port.js';
 
-/** The script that publishes one, as the scripts of locks do. */
+/** Publishes as the scripts of locks do. */
 export const ECHO = 'return redis.call(ARGV[1], ARGV[2], ARGV[3])';
 
 export class Echo {
-  /** The message that is under way. */
+  /** Under way. */
   #text = '';
   #heard: () => void = () => undefined;
   #sent = 0;
 
-  /** True for a message of `send`. */
   heard(payload: string): boolean {
     if (!payload.startsWith('e ')) return false;
     if (payload === this.#text) this.#heard();

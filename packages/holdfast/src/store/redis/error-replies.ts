@@ -13,20 +13,20 @@ const TRANSIENT =
 /** A script found another type of key, or text that it did not write. */
 const UNREADABLE = /^WRONGTYPE\b|^(?:ERR )?user_script:\d/;
 
-/** True if the server does not know the script of an EVALSHA. */
+/** The server does not know the script of an EVALSHA. */
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-/** What to do if the login of a new connection is refused; empty for another error. */
+/** If the login of a new connection is refused; empty for another error. */
 export function loginAdvice(error: unknown): string {
   if (!(error instanceof Error && /^(WRONGPASS|NOAUTH)\b/.test(error.message))) return '';
   return ' (if the password was replaced, set the new one in the options of the client)';
 }
 
 /**
- * @param answered true if the error is a reply of the server
- * @param advice what to do about it, for the message
+ * @param answered the error is a reply of the server
+ * @param advice for the message
  */
 export function failureOf(error: unknown, answered: boolean, advice = ''): StoreFailure {
   const message = (error instanceof Error ? error.message : String(error)) + advice;

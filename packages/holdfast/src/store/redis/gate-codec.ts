@@ -1,7 +1,6 @@
 /** Encodes commands on gates, and decodes their replies and pushes. See `codec.ts`. */
 import type * as T from '../../engine/commands.js';
 
-/** The arguments of a command's script. */
 export function encodeGate(command: T.GateCommand): string[] {
   const { key, kind, count, generation, ttl, retention } = command;
   const head = [key, kind, `${count}`, `${generation}`, `${ttl}`, `${retention}`];
@@ -15,7 +14,7 @@ export function encodeGate(command: T.GateCommand): string[] {
   }
 }
 
-/** Decodes the result of a script. Throws if it is not a reply. */
+/** Throws if the result is not a reply. */
 export function gateReply(raw: unknown): T.GateReply {
   if (Array.isArray(raw)) {
     const [status, now, ...rest] = raw as unknown[];

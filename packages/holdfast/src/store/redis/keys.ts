@@ -4,24 +4,23 @@
  * records by pattern.
  */
 
-/** The three keys of a resource, in the order of the scripts' headers. */
+/** In the order of the scripts' headers. */
 export function keysOf(prefix: string, key: string): [string, string, string] {
   const main = mainKeyOf(prefix, key);
   return [main, `${main}:q`, `${main}:x`];
 }
 
-/** The main record of a resource. */
 export function mainKeyOf(prefix: string, key: string): string {
   return `${prefix}{${escapeTag(key)}}`;
 }
 
-/** The four keys of a gate, in the order of the scripts' headers. */
+/** In the order of the scripts' headers. */
 export function gateKeysOf(prefix: string, key: string): [string, string, string, string] {
   const main = `${prefix}{${escapeTag(key)}}`;
   return [`${main}:g`, `${main}:ga`, `${main}:gp`, `${main}:gx`];
 }
 
-/** The resource of a main record, or `undefined` for the name of any other key. */
+/** `undefined` if the name is not that of a main record. */
 export function keyOf(prefix: string, name: string): string | undefined {
   const start = `${prefix}{`;
   if (!name.startsWith(start) || !name.endsWith('}')) return undefined;
@@ -48,7 +47,7 @@ function widened(pattern: string): string {
   return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
 }
 
-/** The end of the element that begins at `from`; `undefined` if it is not closed. */
+/** Of the element that begins at `from`; `undefined` if it is not closed. */
 function endOfElement(pattern: string, from: number): number | undefined {
   if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
   if (pattern[from] !== '[') return from + 1;
@@ -60,7 +59,7 @@ function endOfElement(pattern: string, from: number): number | undefined {
   return at < pattern.length ? at + 1 : undefined;
 }
 
-/** The name of a process's wake channel. */
+/** Of a process. */
 export function channelOf(prefix: string, name: string): string {
   return `${prefix}wake:${name}`;
 }

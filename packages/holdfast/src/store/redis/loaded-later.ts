@@ -1,12 +1,11 @@
 /** A store whose code is loaded with its first command. */
 import type { Store } from '../port.js';
 
-/** The part that differs from the store below it. */
+/** What differs from the store below. */
 export interface Layer extends Pick<Store, 'execute'> {
   close(): Promise<void>;
 }
 
-/** The store `base` with another way to execute commands. */
 export function loadedLater(base: Store, opening: Promise<Layer>): Store {
   const { shardOf } = base;
   return {

@@ -24,11 +24,11 @@ import { scripts } from './generated/scripts.js';
 import { keysOf, mainKeyOf } from './keys.js';
 import type { ScriptLoader } from './script-loader.js';
 
-/** In the reply of the script: there is no such lease. */
+/** There is no such lease. */
 const ABSENT = 0;
-/** In the reply of the script: the lease is unchanged, and all keys of its resource are needed. */
+/** The lease is unchanged, and all keys of its resource are needed. */
 const NEEDS_ALL_KEYS = -2;
-/** The maximum number of leases in a call with all keys, because each costs more there. */
+/** Leases in a call with all keys, where each costs more. */
 const WHOLE_MAX = 100;
 
 /** The parts of the store that renewals use. */
@@ -39,13 +39,13 @@ export interface RenewalStore {
   readonly oneServer: OneServer;
   /** Executes a command of one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
-  /** The failure for an error of the client. */
+  /** For an error of the client. */
   readonly failure: (error: unknown) => Promise<StoreFailure>;
 }
 
 export class ManyRenewals {
   readonly #store: RenewalStore;
-  /** True on a cluster: no call may name keys of several resources. */
+  /** No call may name keys of several resources, as on a cluster. */
   #apart = false;
 
   constructor(store: RenewalStore) {
@@ -69,7 +69,7 @@ export class ManyRenewals {
     }
   }
 
-  /** Renews a lease with its main record only; `undefined` if it needs the others. */
+  /** With its main record only; `undefined` if it needs the others. */
   async one({ key, id, ttl, retention }: Renew): Promise<RenewReply | undefined> {
     const command = { op: 'renewMany', keys: [key], ids: [id], ttl, retention } as const;
     const {
@@ -113,7 +113,7 @@ export class ManyRenewals {
     return renewSingly(command, this.#store.renew);
   }
 
-  /** Renews the leases for which the first call needs all keys. */
+  /** Those for which the first call needs all keys. */
   async #renewRest(command: RenewMany, { now, left }: RenewManyReply): Promise<RenewManyReply> {
     const all = [...left];
     const rest = all.flatMap((one, index) => (one === NEEDS_ALL_KEYS ? [index] : []));
@@ -125,10 +125,7 @@ export class ManyRenewals {
     return { status: 'renewals', now, left: all, ...(failure && { failure }) };
   }
 
-  /**
-   * Renews the leases at some places with all keys, and writes the result to `left`. Resolves to
-   * the failure, if there is one.
-   */
+  /** With all keys, at some places, into `left`. Resolves to the failure, if there is one. */
   async #renewWhole(
     command: RenewMany,
     places: number[],
@@ -167,11 +164,7 @@ export class ManyRenewals {
   }
 }
 
-/**
- * The arguments of the script.
- * @param names the names of the keys, if they are arguments. The client adds its prefix only to
- *   keys.
- */
+/** @param names of the keys, if they are arguments. The client adds its prefix only to keys. */
 export function argsOf(
   { ttl, retention, ids }: RenewMany,
   names: readonly string[] = [],
@@ -181,7 +174,7 @@ export function argsOf(
   return [`${ttl}`, `${retention}`, `${names.length}`, ...named, ...ids];
 }
 
-/** Decodes the result of the script. It names only leases that do not have exactly `ttl` left. */
+/** The result names only leases that do not have exactly `ttl` left. */
 export function renewalsOf({ ids, ttl }: RenewMany, raw: unknown): RenewManyReply {
   const [now, ...exceptions] = Array.isArray(raw) ? raw.map(Number) : [];
   const left = ids.map(() => ttl * 1000);

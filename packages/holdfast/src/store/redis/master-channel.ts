@@ -12,10 +12,9 @@ import { systemClock, type Timer } from '../../base/clock.js';
 import { growing } from '../../base/retry.js';
 import type { WakeChannel } from '../port.js';
 
-/** The pauses between attempts to open the channel again, in ms. */
 const DELAY = growing(50, 1000);
 
-/** Opens the channel. Rejects if the first attempt fails, and then leaves nothing. */
+/** Rejects if the first attempt fails, and then leaves nothing. */
 export async function openMasterChannel(
   view: MasterView,
   name: string,
@@ -62,7 +61,7 @@ class MasterChannel implements WakeChannel {
     await this.#subscription?.close();
   }
 
-  /** Opens one connection; resolves to false if another attempt was faster. */
+  /** False if another attempt was faster. */
   async #subscribe(): Promise<boolean> {
     const era = this.#era;
     let over = false;

@@ -54,17 +54,16 @@ redis.call('HSET', KEYS[1], 'id', id, 'from', string.format('%.0f', from),
 return { id, age }
 `;
 
-/** What a server says of its memory. */
 export interface Memory {
-  /** The replication id of the master. It changes when the role of the server does. */
+  /** The replication id of the master. It changes with the role of the server. */
   readonly id: string;
-  /** The age in ms that the marker has. */
+  /** The age in the marker, in ms. */
   readonly recorded: number;
-  /** The local time since which the memory has no gap. */
+  /** The memory has no gap since this local time. */
   readonly from: number;
 }
 
-/** The name of the marker. A tag puts it into a slot of a cluster. */
+/** A tag puts the marker into a slot of a cluster. */
 export function markerOf(prefix: string, tag?: number): string {
   return tag === undefined ? `${prefix}memory` : `${prefix}{${tag}}:memory`;
 }
@@ -77,7 +76,7 @@ export async function memoryAt(line: Line, marker: string): Promise<Memory> {
   return { id, recorded: Number(age), from: systemClock.now() - Number(age) };
 }
 
-/** Whether the answer to `INFO replication` is that of the same master in the same life. */
+/** The answer to `INFO replication` is that of the same master in the same life. */
 export function isSameLife(info: unknown, { id }: Memory): boolean {
   const text = String(info);
   return text.includes('role:master\r') && text.includes(`master_replid:${id}\r`);

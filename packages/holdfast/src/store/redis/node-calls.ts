@@ -19,7 +19,7 @@ import type { ClusterView } from '../clients/port.js';
 import { mainKeyOf } from './keys.js';
 import { slotOf } from './hash-slot.js';
 
-/** The replies of the scripts that have done nothing: see `lib/names.lua`. */
+/** Replies of scripts that have done nothing: see `lib/names.lua`. */
 const NOT_REFUSED = 0;
 const DOWN = -1;
 /** Any reply of a script that has done something. */
@@ -28,7 +28,7 @@ const LIST = 1;
 const UNCHECKED_MAX = 3;
 /** A node with nearly all slots needs many attempts. */
 const NAMES_MAX = 20_000;
-/** The addresses of nodes that were checked. Nodes come and go. */
+/** Addresses that were checked. Nodes come and go. */
 const CHECKED_MAX = 1000;
 
 /** The control, or `''`; then the name of the main record of each resource. */
@@ -41,13 +41,13 @@ export const isUnchecked = (error: unknown): boolean => error instanceof Uncheck
 
 export class NodeCalls {
   readonly #view: ClusterView;
-  /** The prefix that the client adds to keys, but not to arguments. */
+  /** Which the client adds to keys, but not to arguments. */
   readonly #keyPrefix: string;
   readonly #prefix: string;
   readonly #checked = new Set<string>();
-  /** The controls of the checks that are under way, by the address of the node. */
+  /** Of the checks under way, by the address of the node. */
   readonly #controls = new Map<string, string>();
-  /** The controls that were not refused since a node was checked. */
+  /** Controls that were not refused since a node was checked. */
   #unchecked = 0;
 
   constructor(view: ClusterView, keyPrefix: string, prefix: string) {
@@ -56,7 +56,7 @@ export class NodeCalls {
     this.#prefix = prefix;
   }
 
-  /** The node for calls with a key; `''`: the key has a call of its own. */
+  /** `''`: the key has a call of its own. */
   of(name: string): string {
     if (this.#view.takesAddress !== true || this.#unchecked >= UNCHECKED_MAX) return '';
     return this.#view.masterOf(slotOf(this.#keyPrefix + name)) ?? '';

@@ -27,20 +27,18 @@ import { OutOfStep } from '../port.js';
 import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
 
-/** The script of a probe. */
 const PROBE = 'return ARGV[1]';
-/** What `answerWith` returns for a reply without the proof. */
+/** Of `answerWith`, for a reply without the proof. */
 export const NO_PROOF: unique symbol = Symbol('no proof');
 
-/** The text of a script whose reply repeats the last argument of the call. */
+/** The reply of the script repeats the last argument of the call. */
 export function provable(source: string): string {
   const [before, after] = PROOF;
   return `${before}${source}${after}`;
 }
 
-/** A port with proofs. */
 export interface ProvenPort extends ClientPort {
-  /** True if the last reply had no proof. */
+  /** The last reply had no proof. */
   readonly isOutOfStep: () => boolean;
   /** The port without proofs. */
   readonly plain: ClientPort;
@@ -52,7 +50,7 @@ const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
-/** The port with proofs. There is one for each port. */
+/** One for each port. */
 export function provenPort(port: ClientPort): ProvenPort {
   const known = proven.get(port);
   if (known !== undefined) return known;
@@ -78,12 +76,12 @@ class Proofs {
     return answer;
   }
 
-  /** True for an error that needs no probe. */
+  /** An error that needs no probe. */
   isCertain(error: unknown): boolean {
     return isNoScript(error) || !this.#port.isReply(error);
   }
 
-  /** Whether an error reply is believed: the same error answers the probe, or its proof does. */
+  /** An error reply is believed if the same error answers the probe, or its proof does. */
   async probe(error: unknown, keys: readonly string[], of: CallTerms): Promise<never> {
     const port = this.#port;
     const proof = nextProof();
@@ -165,7 +163,7 @@ function newProvenPort(port: ClientPort): ProvenPort {
   });
 }
 
-/** The result of a script, if its reply has the proof. See `scripts/lib/proof.lua`. */
+/** If the reply has the proof. See `scripts/lib/proof.lua`. */
 export function answerWith(proof: string, raw: unknown): unknown {
   // the reply of a connection inside MULTI has its own error
   if (raw === 'QUEUED') return raw;

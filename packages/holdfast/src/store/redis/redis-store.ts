@@ -50,9 +50,9 @@ async function loadAdvice(): Promise<void> {
 }
 
 const SCAN_COUNT = 500;
-/** The shortest pause between two searches for the masters. */
+/** Between two searches for the masters. */
 const REFRESH_MS = 200;
-/** The most resources whose names are cached. */
+/** Resources whose names are cached. */
 const NAMES_MAX = 1000;
 
 export class RedisStore implements Store {
@@ -61,7 +61,7 @@ export class RedisStore implements Store {
   readonly joins = true;
   readonly #client: ProvenPort;
   readonly #prefix: string;
-  /** The names of the keys of each resource. */
+  /** Of each resource. */
   #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: ManyRenewals;
@@ -173,7 +173,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** The names of the keys of a command. Those of locks are cached. */
+  /** Those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
     if (isGateCommand(command)) return gateKeysOf(this.#prefix, key);
@@ -186,7 +186,7 @@ export class RedisStore implements Store {
     return names;
   }
 
-  /** The command with the channel of this process at the node that executes the command. */
+  /** With the channel of this process at the node that executes the command. */
   #addressed<C extends KeyCommand>(command: C): C {
     if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
       return command;
@@ -371,7 +371,7 @@ export class RedisStore implements Store {
     return examine({ ports: [this.#client.plain], prefix: this.#prefix }, terms);
   }
 
-  /** The failure of a command, with what to do about a reply of the server. */
+  /** With what to do about a reply of the server. */
   async #failure(error: unknown, op?: Command['op']): Promise<StoreFailure> {
     const { keyPrefix } = this.#client;
     const state = this.#client.state();

@@ -36,12 +36,11 @@ import { plainlyInspected } from './view-codec.js';
 
 /** With fewer commands, calls of their own cost less. */
 const LEAST = 2;
-/** The maximum number of commands of one call: about half a millisecond of the server. */
+/** Commands of one call: about half a millisecond of the server. */
 const MOST = 128;
-/** The maximum number of calls in one turn. The commands beyond have calls of their own. */
+/** Calls in one turn. Commands beyond have calls of their own. */
 const GROUPS_MAX = 16;
 
-/** A command that these scripts can execute. */
 export type Short = Acquire | Release | Inspect;
 
 /** Commands of the same terms, for one call. */
@@ -49,7 +48,7 @@ interface Group {
   /** On a cluster: the address of their node. */
   readonly at: string | undefined;
   readonly commands: Short[];
-  /** Their places in the turn. */
+  /** In the turn. */
   readonly places: number[];
 }
 
@@ -57,9 +56,9 @@ interface Group {
 export interface SeveralStore {
   readonly client: ClientPort;
   readonly prefix: string;
-  /** The name of the main record of a command's resource. */
+  /** Of a command's resource. */
   readonly mainKeyOf: (command: KeyCommand) => string;
-  /** The command with the channel of this process at the node of its key. */
+  /** With the channel of this process at the node of the key. */
   readonly addressed: (command: Short) => Short;
   readonly loader: ScriptLoader;
   readonly oneServer: OneServer;
@@ -68,9 +67,9 @@ export interface SeveralStore {
    * @param first the connection of an earlier call with these commands
    */
   readonly alone: (batch: readonly KeyCommand[], first?: unknown) => Promise<Reply>[];
-  /** The reply, or a `StoreFailure` if the client may have sent the command twice. */
+  /** A `StoreFailure` if the client may have sent the command twice. */
   readonly once: (reply: Reply, command: KeyCommand, connection: unknown) => Reply;
-  /** The failure for an error of the client. */
+  /** For an error of the client. */
   readonly failure: (error: unknown, command: Short) => Promise<StoreFailure>;
 }
 
@@ -78,7 +77,7 @@ export class Several {
   readonly #store: SeveralStore;
   /** Set on a cluster. */
   readonly #nodes: NodeCalls | undefined;
-  /** True if the server refuses calls with keys of several resources, or with some keys. */
+  /** The server refuses calls with keys of several resources, or with some keys. */
   #apart: boolean;
 
   constructor(store: SeveralStore) {
@@ -116,7 +115,7 @@ export class Several {
     return batch.map((_, place) => replies[place] ?? (others.next().value as Promise<Reply>));
   }
 
-  /** Executes a command with its main record only; `undefined` if it needs a call of its own. */
+  /** With its main record only; `undefined` if the command needs a call of its own. */
   async one(command: Short): Promise<Reply | undefined> {
     const { client, loader, mainKeyOf, addressed } = this.#store;
     const script = scriptOf([command]);
@@ -130,7 +129,7 @@ export class Several {
     return repliesTo([command], raw)[0];
   }
 
-  /** Whether a call may name several mutexes. On a cluster, the calls test their nodes. */
+  /** A call may name several mutexes. On a cluster, the calls test their nodes. */
   get #mayName(): boolean {
     return this.#nodes !== undefined || this.#store.oneServer.isProven();
   }
@@ -205,7 +204,7 @@ export class Several {
   }
 }
 
-/** The keys that occur more than once; `undefined`: none. */
+/** `undefined`: none. */
 function keysInTwo(batch: readonly KeyCommand[]): Set<string> | undefined {
   const all = new Set<string>();
   let twice: Set<string> | undefined;
@@ -222,7 +221,7 @@ function scriptOf([first]: readonly Short[]): Script {
 }
 
 /**
- * The arguments of a call for commands of the same terms.
+ * For commands of the same terms.
  * @param names on a cluster, where they are no keys
  */
 export function argsOfMany(commands: readonly Short[], names?: NodeNames): string[] {
@@ -245,7 +244,6 @@ function ownTerms(commands: readonly Acquire[]): string {
   return usual ? '' : commands.map(({ waited = 0, token }) => `${waited}:${token}`).join(' ');
 }
 
-/** True if a command can be one of several. */
 export function isShort(command: KeyCommand): command is Short {
   if (command.op === 'release' || (command.op === 'inspect' && command.limit > 0)) return true;
   if (command.op !== 'acquire') return false;
@@ -253,7 +251,6 @@ export function isShort(command: KeyCommand): command is Short {
   return kind === 'mutex' && owner === '' && ticket === 0;
 }
 
-/** True if the same terms serve both. */
 function haveSameTerms(a: Short, b: Short): boolean {
   // a plain record has no more to show than any limit allows
   if (a.op === 'inspect' || b.op === 'inspect') return a.op === b.op;
@@ -282,7 +279,7 @@ function isApart(error: unknown): boolean {
   return error instanceof Error && /^(?:CROSSSLOT|NOPERM)\b/.test(error.message);
 }
 
-/** Decodes the result of a call: no reply for a command that was not executed. */
+/** No reply for a command that was not executed. */
 export function repliesTo(commands: readonly Short[], raw: unknown): (Reply | undefined)[] {
   const [first, ...exceptions] = listOf(notQueued(raw));
   const now = Number(first ?? Number.NaN);

@@ -115,7 +115,7 @@ function parkedView(raw: unknown): T.ParkedView {
   };
 }
 
-/** A number of a record. One that another program wrote may have anything in its place. */
+/** A record that another program wrote may have anything in its place. */
 function finite(value: unknown): number {
   const number = Number(value);
   if (value !== null && Number.isFinite(number)) return number;

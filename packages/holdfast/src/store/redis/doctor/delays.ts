@@ -6,7 +6,7 @@ const SAMPLES = 5;
 /** Round trips above this part of the claim window, or of the ttl, are reported. */
 const ROUND_TRIP_PART = 10;
 const SLOW_ENTRIES = 128;
-/** Slow commands are reported if they ran in the last day. */
+/** Slow commands of the last day are reported. */
 const SLOW_SECONDS = 86_400;
 
 /** By how many ms a clock is ahead of this machine's: between these bounds. */
@@ -16,7 +16,7 @@ export interface Offset {
 }
 
 export interface Measured {
-  /** The shortest one, in ms. */
+  /** In ms. */
   readonly roundTrip: number;
   readonly offset: Offset | undefined;
   /** The time of the server, in seconds. */

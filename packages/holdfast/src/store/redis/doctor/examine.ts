@@ -31,7 +31,7 @@ export async function examine(deployment: Deployment, terms: ExamineTerms): Prom
   return { findings, servers: seen.map(serverOf) };
 }
 
-/** The servers of a client; one that cannot be used if the client knows none. */
+/** One that cannot be used if the client knows none. */
 async function linksTo(port: ClientPort, terms: ExamineTerms): Promise<ServerLink[]> {
   let reason = 'the client knows no master of the cluster';
   try {

@@ -1,7 +1,6 @@
 /** Reads what a server says of itself, in the forms of all clients and protocols. */
 import type { Probe } from './probe.js';
 
-/** The fields of INFO. */
 export type Info = ReadonlyMap<string, string>;
 
 export function parseInfo(text: string): Info {
@@ -15,7 +14,7 @@ export async function infoOf(probe: Probe): Promise<Info | undefined> {
   return text === undefined ? undefined : parseInfo(text as string);
 }
 
-/** Settings by name. `undefined` if the user may not read them. */
+/** By name. `undefined` if the user may not read them. */
 export async function configOf(probe: Probe): Promise<ReadonlyMap<string, string> | undefined> {
   const words = ['CONFIG', 'GET', 'appendfsync'];
   const what = 'how often data is written to the disk';
@@ -48,7 +47,7 @@ function isEntry(value: unknown): value is { readonly key: unknown; readonly val
   return typeof value === 'object' && value !== null && 'key' in value && 'value' in value;
 }
 
-/** The name and version of the server, as `redis 7.0.15` or `valkey 9.0.1`. */
+/** As `redis 7.0.15` or `valkey 9.0.1`. */
 export function versionOf(info: Info | undefined): string {
   const valkey = info?.get('valkey_version');
   if (valkey !== undefined) return `valkey ${valkey}`;

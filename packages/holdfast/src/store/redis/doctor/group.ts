@@ -9,7 +9,6 @@ import type { ReplicaClock } from './replicas.js';
 const CLOCK_PART = 20;
 const MACHINE_MS = 1000;
 
-/** A server as it was seen. */
 export interface Seen {
   readonly address: string;
   readonly host: string;
@@ -19,7 +18,7 @@ export interface Seen {
   readonly replicas: readonly ReplicaClock[];
 }
 
-/** The bound of an offset that is nearer to zero. */
+/** The bound that is nearer to zero. */
 export function surely({ from, to }: Offset): number {
   if (from > 0) return from;
   return to < 0 ? to : 0;

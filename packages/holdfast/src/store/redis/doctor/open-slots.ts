@@ -1,9 +1,8 @@
-/** Looks for slots of a cluster that are half moved: a move that goes on, or that has stopped. */
+/** Looks for slots of a cluster that are half moved: the move goes on, or has stopped. */
 import type { Probe } from './probe.js';
 
 /** In the line of a node about itself: it receives a slot `[93-<-id]`, or gives it `[93->-id]`. */
 const OPEN = /\[(\d+)-([<>])-(\w+)\]/g;
-/** The most slots that the evidence names. */
 const SHOWN_MAX = 5;
 
 export async function judgeOpenSlots(probe: Probe): Promise<void> {

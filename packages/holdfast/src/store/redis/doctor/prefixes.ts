@@ -4,7 +4,7 @@ import type { Probe } from './probe.js';
 
 const PAGE = 500;
 const PAGES_MAX = 40;
-/** The most keys that are read to see whether they are records of locks. */
+/** Keys that are read to see whether they are records of locks. */
 const READS_MAX = 50;
 
 /** Reads the field that each record has; with undeclared keys, at this node only. */

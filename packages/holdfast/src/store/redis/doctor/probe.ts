@@ -5,7 +5,6 @@ import { printable } from '../../../base/text.js';
 import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
 import { adviceForCode, isMissingRight } from '../advice.js';
 
-/** What is examined. */
 export interface Deployment {
   /** One client, or those of a quorum. */
   readonly ports: readonly ClientPort[];
@@ -16,7 +15,7 @@ export interface Deployment {
 /** The server did not answer, or refuses all commands. */
 export class Unusable extends Error {}
 
-/** A finding without the server. */
+/** Without the server. */
 export interface Found {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
@@ -73,12 +72,12 @@ export class Probe {
     throw new Unusable(this.port.state()?.text ?? text);
   }
 
-  /** Waits for an answer, for at most the time limit of a request. */
+  /** For at most the time limit of a request. */
   answer<T>(answer: Promise<T>): Promise<T> {
     return limited(answer, this.port, this.terms);
   }
 
-  /** The finding for a server that cannot be examined. */
+  /** For a server that cannot be examined. */
   unusable(reason: string): void {
     this.add({
       code: 'unreachable',
@@ -90,7 +89,7 @@ export class Probe {
   }
 }
 
-/** Rejects with `Unusable` if an answer does not come within the time limit of a request. */
+/** Rejects with `Unusable` if an answer takes longer than the time limit of a request. */
 export function limited<T>(
   answer: Promise<T>,
   port: ClientPort,

@@ -50,7 +50,7 @@ async function open(
   }
 }
 
-/** The number of receivers, as the server says. `undefined` if it refuses. */
+/** The receivers, as the server says. `undefined` if it refuses. */
 async function publish(probe: Probe, { channel, keys }: ProbeNames): Promise<string | undefined> {
   const word = probe.port.cluster === undefined ? 'PUBLISH' : 'SPUBLISH';
   try {
@@ -73,7 +73,7 @@ function within({ terms }: Probe, message: Promise<void>): Promise<boolean> {
   });
 }
 
-/** The client is connected, and the login that its options have is not valid any more. */
+/** The client is connected, and the login in its options is not valid any more. */
 function loginRefused(probe: Probe, evidence: string): void {
   probe.add({
     code: 'login-refused',

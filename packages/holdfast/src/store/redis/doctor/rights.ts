@@ -36,7 +36,6 @@ const SORTED_SET = [
   'ZPOPMIN <1>',
 ];
 const END = ['DEL <1> <2>', 'TIME'];
-/** The script of a quorum. */
 const QUORUM_HASH = [
   ...['HSET <2> f 1', 'HGET <2> f', 'HMGET <2> f', 'PTTL <2>', 'PEXPIRE <2> 60000', 'HDEL <2> f'],
   'INFO server',
@@ -52,7 +51,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   scan: 'list() does not work',
 };
 
-/** The commands that are tried, in lower case; `pubsub|numsub` for a subcommand. */
+/** In lower case; `pubsub|numsub` for a subcommand. */
 export function triedCommands(quorum: boolean, cluster: boolean): string[] {
   const lines = [...linesOf(quorum), ...publishing(quorum, cluster, '')];
   return [...new Set([...lines.map(commandOf), 'eval', 'evalsha', 'scan', 'subscribe'])].sort();
@@ -74,7 +73,7 @@ function commandOf(line: string): string {
   return command === 'pubsub' ? `${command}|${sub}` : command;
 }
 
-/** Resolves to false if no script can be executed: then nothing else could be tried. */
+/** False if no script can be executed: then nothing else could be tried. */
 export async function judgeRights(probe: Probe, names: ProbeNames): Promise<boolean> {
   const { cluster } = probe.port;
   const quorum = probe.deployment.quorum !== undefined;
@@ -96,7 +95,7 @@ export async function judgeRights(probe: Probe, names: ProbeNames): Promise<bool
   return true;
 }
 
-/** The commands that are sent outside a script. */
+/** Those that are sent outside a script. */
 async function tryDirectly(probe: Probe, refused: Map<string, string>): Promise<void> {
   for (const words of [
     ['EVALSHA', '0'.repeat(40), '0'],
@@ -114,7 +113,7 @@ async function tryDirectly(probe: Probe, refused: Map<string, string>): Promise<
 
 type Refusals = (readonly [line: string, reply: string])[];
 
-/** Resolves to the refused lines, or to `undefined` if no script was executed. */
+/** The refused lines; `undefined` if no script was executed. */
 async function tryLines(
   probe: Probe,
   { keys }: ProbeNames,

@@ -2,9 +2,9 @@
 import type { Info } from './facts.js';
 import type { Found, Probe } from './probe.js';
 
-/** The oldest version of the commands that the scripts use. */
+/** Of the commands that the scripts use. */
 const VERSION_MIN = 7;
-/** The part of the memory limit above which a server counts as nearly full. */
+/** Above this part of the memory limit a server counts as nearly full. */
 const NEARLY_FULL = 0.9;
 
 type Config = ReadonlyMap<string, string> | undefined;

@@ -38,7 +38,7 @@ local function own_terms_at(index)
   return all_waited[index] or 0, all_tokens[index] or ''
 end
 
--- The functions of the general path are made only for a mutex that is not free.
+-- The general path is made only for a mutex that is not free.
 local function acquire(index, resource, id, hand_offs)
   local queue, expiries, waited, token, stored, process, count
   local seen = redis.call('HGET', resource, 's')

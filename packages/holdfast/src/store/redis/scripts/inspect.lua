@@ -22,7 +22,6 @@ local id = ''
 --- @include "short/inspect.lua"
 --- @include "lib/serve.lua"
 
--- The first holds of a lease.
 local function shown_holds(h)
   local ids, id = {}, first_hold(h)
   while id ~= '' and #ids < limit do
@@ -33,7 +32,6 @@ local function shown_holds(h)
   return ids
 end
 
--- True if the lease, or one of its holds, has not expired.
 local function lives(h)
   if h.owner == '' then return h.expires > now end
   local id = first_hold(h)
@@ -47,8 +45,7 @@ end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
--- Uses the orders as they are. If the server has lost one, it is computed from the record, as the
--- next command does.
+-- If the server has lost an order, it is computed from the record, as the next command does.
 local queued, held = nil, nil
 if not agree() then queued, held = survey() end
 

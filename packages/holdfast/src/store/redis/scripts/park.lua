@@ -50,7 +50,7 @@ local function park_instead_of(h)
   })
 end
 
--- Parks, unless `as` has parked before. Returns a refusal, or nothing.
+-- Returns a refusal, or nothing.
 local function enter()
   local e, w = read_parked(as), read_waiter(as)
   if e then
@@ -79,7 +79,6 @@ local function back_to_the_queue()
   enqueue(e)
 end
 
--- Ends the leases and waits of both ids. An unconsumed signal goes to the next parked waiter.
 local function give_up()
   remove_parked(as)
   local w = dequeue(as)

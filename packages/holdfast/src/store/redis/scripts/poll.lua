@@ -30,7 +30,7 @@ local function standing(id)
   return { read_parked(id) and 'parked' or 'absent' }
 end
 
--- The processes of the waiters in front of one, without its own: see engine/idle.ts.
+-- Without its own: see engine/idle.ts.
 local function others_in_front(id, before)
   local seen, count = { [process_of(id)] = true }, 0
   for _, other in ipairs(redis.call('ZRANGE', queue, 0, math.min(before, 64) - 1)) do

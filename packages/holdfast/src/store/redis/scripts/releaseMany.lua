@@ -19,7 +19,7 @@ local ids = { unpack(ARGV, 2) }
 --- @include "lib/names.lua"
 --- @include "lib/kept.lua"
 
--- The functions of the general path are made only for a mutex that others wait for.
+-- The general path is made only for a mutex that others wait for.
 local function release(resource, id)
   local queue, expiries
   --- @include "lib/peek-to-write.lua"

@@ -30,7 +30,7 @@ local till = now + full
 
 --- @include "short/renew-many.lua"
 
--- Any other case. Each call has its own copy of the shared functions and of their state.
+-- Any other case, with a copy of the shared functions and of their state.
 local function renew(resource, queue, expiries, id)
   --- @include "lib/peek-to-write.lua"
   --- @include "lib/serve.lua"

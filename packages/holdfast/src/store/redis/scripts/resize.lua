@@ -32,7 +32,6 @@ local function weigh(h)
       save_change(h, id, own, seq)
       return 'refused'
     end
-    -- the lease has that weight already
     resize_hold(h, id, weight, seq)
     return 'resized'
   end

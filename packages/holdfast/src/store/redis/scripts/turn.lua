@@ -57,7 +57,7 @@ local function queue_again()
   })
 end
 
--- Ends the lease of the root; false if there is none with the named fence.
+-- False if there is none with the named fence.
 local function end_root()
   local h = lease_of(id)
   if not h then

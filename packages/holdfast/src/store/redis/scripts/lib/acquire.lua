@@ -32,7 +32,6 @@ local function enter()
     return granted(grant(newcomer(), ttl), id)
   elseif not wait then
     serve('')
-    -- a waiter of the same owner may have been granted by `serve`
     local own = rejoin(newcomer())
     if own then return own end
     if free() then return granted(grant(newcomer(), ttl), id) end
@@ -65,13 +64,11 @@ if held then reply = granted(held, id) else reply = rejoin(newcomer()) end
 local function idle()
   return used == 0 and waiting == 0 and parked_count() == 0
 end
--- An acquisition that waits already is served in turn, even if the capacity has changed since.
 local function agreed()
   return kind == wanted_kind and capacity == wanted_capacity or read('w:' .. id)
 end
--- An expired lease, or a waiter that left the queue to join a lease, may have freed permits.
 if reply or not (agreed() or idle()) then serve('') end
--- A waiter that lost its place repeats its request with a ticket: its capacity may be out of date.
+-- See engine/engine.ts: its capacity may be out of date.
 local may_agree = ticket == 0 or capacity == 0
 if may_agree and idle() then set_capacity(wanted_kind, wanted_capacity) end
 if not reply then

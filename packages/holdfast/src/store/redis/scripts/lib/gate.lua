@@ -86,7 +86,6 @@ local function first_expiry()
   return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
 end
 
--- Microseconds until the current generation may expire, 0 if it cannot.
 local function next_due()
   if g.kind == 'latch' then
     return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
@@ -95,7 +94,7 @@ local function next_due()
   return first and math.max(0, first - now) or 0
 end
 
--- Pushes to all waiting channels how a generation ended. Not replicated, like the pushes of grants.
+-- Not replicated, like the pushes of grants.
 local function tell(generation)
   local fields, tokens, all = {}, {}, redis.call('HGETALL', gate)
   for at = 1, #all, 2 do
@@ -141,13 +140,11 @@ local function next_generation(wanted)
   tell(ended)
 end
 
--- Ends the current generation, as broken unless it is open, and begins the next one.
 local function end_generation(why, wanted)
   if fate(g.generation) == 'closed' then remember(why) end
   next_generation(wanted)
 end
 
--- Breaks the current generation if the latch or an arrival of the barrier has expired.
 local function break_expired()
   if g.kind == 'latch' then
     if fate(g.generation) ~= 'closed' or g.ends > now then return end
@@ -159,7 +156,6 @@ local function break_expired()
   g.ends = math.max(g.ends, now)
 end
 
--- Extends the life of an arrival; never shortens it.
 local function extend(id, expires)
   local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
   redis.call('ZADD', expiries, string.format('%.0f', later), id)
@@ -172,23 +168,19 @@ local function listen(channel, token)
   end
 end
 
--- Begins the life of a new gate, or of a deleted one.
 local function begin()
   g.kind, g.count, g.missing, g.retention = kind, count, count, retention
   g.ends = kind == 'latch' and now + ttl * 1000 or now
 end
 
--- A deleted gate becomes what the command names, if it names the current generation or none.
 local function revive()
   if g.count == 0 and count > 0 and (generation == g.generation or generation == 0) then begin() end
 end
 
--- True if the gate is of another kind than the command names.
 local function differs()
   return g.count > 0 and g.kind ~= kind
 end
 
--- A barrier without arrivals accepts any count.
 local function suits(wanted)
   return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
 end
@@ -212,7 +204,7 @@ local function none(generation)
   return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0, 0 }
 end
 
--- There is no gate, and a server that may not write must not say so: see lib/peek-to-write.lua.
+-- A server that may not write must not say that there is no gate: see lib/peek-to-write.lua.
 local function none_written(generation)
   redis.call('HDEL', gate, '')
   return none(generation)

@@ -5,8 +5,7 @@
 -- summary.
 local EXPIRE_LIMIT = 1000
 
--- Conditions of unconsumed signals: their receivers ended without acting on them. Each signal goes
--- to the next parked waiter.
+-- See `unconsumedSignals` there.
 local unconsumed_signals = {}
 
 local function read_holder(id)
@@ -30,7 +29,6 @@ local function save_holder(h)
     with_signals(h))
 end
 
--- The live lease of an acquisition: its own, or the lease of its owner that it joined.
 local function lease_of(id)
   local h = read_holder(read_hold(id) or id)
   if not h or end_of(h, id) <= now then return nil end
@@ -44,11 +42,9 @@ local function lease_of_owner(owner)
   return h
 end
 
--- True if SERVE_LIMIT ended the service of the queue.
 local more = false
 
--- Microseconds until the next lease or hold may end, 0 if none is held or more waiters can be
--- served.
+-- 0 also if more waiters can be served.
 local function next_expiry()
   local first = sole and due_of(sole)
   if more then return 0 end
@@ -58,7 +54,7 @@ local function next_expiry()
   return first and math.max(0, first - now) or 0
 end
 
--- The id of the only lease, '' if there is none or there are several.
+-- '' if there is none or there are several.
 local function only_lease()
   if sole then return sole.id end
   return many and leases == 1 and redis.call('ZRANGE', expiries, 0, 0)[1] or ''
@@ -73,7 +69,6 @@ local function schedule(h)
   latest = math.max(latest, h.expires)
 end
 
--- Extends a lease, for one of its holds; never shortens it.
 local function extend(h, id, expires)
   h.expires = math.max(h.expires, expires)
   if h.owner ~= '' then link(id, 6, math.max(end_of(h, id), expires)) end
@@ -94,7 +89,6 @@ end
 local function remove(h, ordered)
   if h.signalled then unconsumed_signals[#unconsumed_signals + 1] = h.signalled end
   if h.owner ~= '' then
-    -- the owner may already have a newer lease
     if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
     local id = first_hold(h)
     while id ~= '' do
@@ -125,7 +119,6 @@ local function fits(weight)
   return used + weight <= capacity and not (sole and sole.hand_offs > 0)
 end
 
--- Sets the kind and the capacity. Leases that are held stay held.
 local function set_capacity(wanted_kind, wanted)
   if wanted > 1 and sole and sole.hand_offs == 0 then
     local h = sole
@@ -138,7 +131,7 @@ local function set_capacity(wanted_kind, wanted)
   if used == 0 then many = capacity ~= 1 end
 end
 
--- Saves the weight of an acquisition, and the number of the change that it saw last.
+-- With the number of the change that it saw last.
 local function save_change(h, id, weight, seq)
   if h.owner == '' then
     h.changes = seq
@@ -149,7 +142,6 @@ local function save_change(h, id, weight, seq)
   save_holder(h)
 end
 
--- Changes the weight of a lease with one hold. More weight is a new grant, with a new fence (I2).
 local function resize(h, id, wanted, seq)
   if wanted > h.weight then
     fence = math.max(fence + 1, now)
@@ -159,19 +151,16 @@ local function resize(h, id, wanted, seq)
   save_change(h, id, wanted, seq)
 end
 
--- Raises the weight of one of several holds, up to the weight of the lease.
 local function resize_hold(h, id, wanted, seq)
   if wanted == h.weight then h.holds[4] = h.holds[4] + 1 end
   save_change(h, id, wanted, seq)
 end
 
--- Records where the process of a lease, or of one hold of it, receives pushes from now on. The
--- caller saves the lease.
+-- The caller saves the lease.
 local function address(h, id, channel)
   if h.owner == '' then h.channel = channel else link(id, 5, channel) end
 end
 
--- Removes the expired holds of a lease, and the lease if none is left.
 local function drop_holds(h, ordered)
   local due, dropped, id = math.huge, false, first_hold(h)
   while id ~= '' do
@@ -188,7 +177,6 @@ local function drop_holds(h, ordered)
   end
   local count, _, _, full = unpack(h.holds)
   if count == 0 or due == math.huge then return remove(h, ordered) end
-  -- one of the expired holds may have received the signal
   if dropped and h.signalled then
     unconsumed_signals[#unconsumed_signals + 1] = h.signalled
     h.signalled = nil
@@ -198,7 +186,6 @@ local function drop_holds(h, ordered)
   schedule(h)
 end
 
--- Ends a lease that has expired, or drops its expired holds.
 local function expire(h, ordered)
   if h.owner ~= '' then return drop_holds(h, ordered) end
   lapse(h, h.expires)
@@ -246,7 +233,6 @@ end
 -- A fence above all earlier ones (I2), and the hand-offs that the queue allows (I4).
 local function terms(w)
   local hand_offs = w.hand_offs
-  -- with several holders, a reserved fence could be used after a higher one was granted
   if capacity > 1 or (w.fair == 0 and fair_waiting > 0) then
     hand_offs = 0
   elseif w.fair == 0 and waiting == 0 then
@@ -255,7 +241,6 @@ local function terms(w)
   return math.max(fence + 1, now), hand_offs
 end
 
--- Makes an acquisition a holder and reserves a fence for each hand-off.
 local function grant(w, lease)
   local own, hand_offs = terms(w)
   fence = own + hand_offs
@@ -266,7 +251,6 @@ local function grant(w, lease)
   })
 end
 
--- Adds a hold to the live lease of its owner.
 local function join(h, w, lease)
   h.signalled = h.signalled or w.signalled
   local expires = now + lease * 1000
@@ -275,7 +259,6 @@ local function join(h, w, lease)
   return h
 end
 
--- Releases one hold; true if that ends the lease.
 local function leave(h, id)
   if h.owner ~= '' then
     take_hold(h, id)
@@ -289,7 +272,6 @@ local function leave(h, id)
   return true
 end
 
--- Frees the fences that are reserved for hand-offs of a lease and lie above the last used one.
 local function take_back_fences(h, last_used)
   local last = h.fence + h.hand_offs
   if fence == last then fence = math.min(last, math.max(h.fence, last_used)) end

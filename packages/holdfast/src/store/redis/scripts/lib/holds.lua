@@ -25,34 +25,30 @@ local function first_hold(h)
   return h.owner == '' and '' or h.holds[2]
 end
 
--- The weight of an acquisition, and the number of the change of it that was seen last.
+-- And the number of its last change.
 local function hold_weight(h, id)
   if h.owner == '' then return h.weight, h.changes or 0 end
   local _, _, _, weight, _, _, seq = read_hold(id)
   return weight, seq or 0
 end
 
--- When a lease ends for one of its acquisitions, 0 if that has no hold.
 local function end_of(h, id)
   if h.owner == '' then return h.expires end
   local root, _, _, _, _, expires = read_hold(id)
   return root == h.id and expires or 0
 end
 
--- When a lease or one of its holds may end: none ends before this time.
 local function due_of(h)
   return h.owner == '' and h.expires or h.holds[5]
 end
 
--- Changes one value of a hold: 2 is the hold before it, 3 the hold after it, 5 its channel, 6 its
--- end.
+-- `at`: 2 is the hold before it, 3 the hold after it, 5 its channel, 6 its end.
 local function link(id, at, other)
   local hold = { read_hold(id) }
   hold[at] = other
   save_hold(id, unpack(hold))
 end
 
--- Appends a hold to the chain.
 local function append_hold(h, id, weight, channel, expires)
   local count, first, last, full, due = unpack(h.holds)
   if count > 0 then link(last, 3, id) end
@@ -71,8 +67,7 @@ local function take_hold(h, id)
   writes['r:' .. id] = false
 end
 
--- A lease has the weight of its heaviest hold. Called when the last of the heaviest holds has left
--- or was changed.
+-- Called when the last of the heaviest holds has left or was changed.
 local function weigh_again(h)
   local heaviest, full, id = 0, 0, first_hold(h)
   while id ~= '' do
@@ -84,7 +79,6 @@ local function weigh_again(h)
   used, h.weight, h.holds[4] = used - h.weight + heaviest, heaviest, full
 end
 
--- The channels of the processes that hold a lease, each with the first of its holds.
 local function listeners(h)
   if h.owner == '' then return h.channel ~= '' and { { h.channel, h.id } } or {} end
   local list, listed, id = {}, {}, first_hold(h)

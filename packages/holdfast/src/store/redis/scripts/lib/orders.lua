@@ -30,7 +30,7 @@ local function members(all, kind)
   return found
 end
 
--- Counts the leases and waiters of the record again. It reads the whole record.
+-- Counts the leases and waiters again. Reads the whole record.
 local function survey()
   local all = redis.call('HGETALL', resource)
   local waiters, held = members(all, 'w:'), many and members(all, 'h:') or {}
@@ -60,7 +60,7 @@ local function write_order(key, list)
   end
 end
 
--- Rebuilds the orders if they do not agree with the record. Call it before any use of them.
+-- If the orders do not agree with the record. Call it before any use of them.
 local function reconcile()
   if not known or agree() then return end
   local waiters, held = survey()

@@ -70,7 +70,7 @@ local function remove_parked(id)
   return e
 end
 
--- Notes a poll. To save writes, it changes nothing until half of the retention has passed.
+-- To save writes, only after half of the retention.
 local function hear(id)
   local e = read_parked(id)
   if not e or e.till - now >= retention * 500 then return end

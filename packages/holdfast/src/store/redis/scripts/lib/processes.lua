@@ -18,14 +18,12 @@ local function read_process(id)
   return p
 end
 
--- Counts one more waiter of its process.
 local function enter_process(id)
   local p = read_process(id) or { waiters = 0, heard = 0, till = 0, paused = 0 }
   p.waiters, p.changed = p.waiters + 1, true
   processes[process_of(id)] = p
 end
 
--- Counts one waiter fewer of its process.
 local function leave_process(id)
   local p = read_process(id)
   if p then p.waiters, p.changed = p.waiters - 1, true end

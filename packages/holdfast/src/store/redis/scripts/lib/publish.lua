@@ -4,7 +4,7 @@ local function is_sharded(channel)
   return string.sub(channel, -1) == '}'
 end
 
--- The number of receivers at this node, or an error.
+-- Receivers at this node, or an error.
 local function publish(channel, message)
   if is_sharded(channel) then return redis.pcall('SPUBLISH', channel, message) end
   return redis.pcall('PUBLISH', channel, message)

@@ -20,7 +20,6 @@ local function reached(channel, message)
   return receivers ~= 0
 end
 
--- The push of a grant.
 local function grant_message(id, h_fence, left, hand_offs, holds, token)
   -- not '%s', which ends a text at a NUL
   local numbers = string.format(

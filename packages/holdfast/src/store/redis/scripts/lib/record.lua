@@ -34,7 +34,6 @@ local kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, wa
   1, 0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
 local forget -- the time until which the server keeps the key
--- True if the waiters are as in a plain record.
 local plain = is_plain
 -- True if leases have fields. That is also possible at a capacity of 1, after a greater one; and a
 -- root stays `sole` if the capacity is raised. Without another lease, the capacity decides where a
@@ -65,7 +64,6 @@ if known and not (type(leases) == 'number' and type(forget) == 'number') then
   error('the field s is not a record of this version')
 end
 
--- Reads several fields with one call.
 local function load(names)
   for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
     loaded[names[index]] = value
@@ -74,7 +72,7 @@ end
 if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l', 'm' }) end
 if plain and sole then UNPACK.about(loaded.m, sole) end
 
--- The value of a field, with the changes of this script; false if there is none.
+-- With the changes of this script; false if there is no such field.
 local function read(field)
   local value = writes[field]
   if value == nil then value = loaded[field] end
@@ -93,8 +91,8 @@ local function guard()
   guarded = true
 end
 
--- The fields after `meta` exist only if the lease was signalled or its holder has signalled, or if
--- its weight was changed.
+-- The fields after `meta` exist only after a signal, by or for the lease, or a change of its
+-- weight.
 local function with_signals(h)
   local signalled, seq = h.signalled or '', h.seq or 0
   if signalled == '' and seq == 0 and not h.changes then return h.meta end
@@ -142,7 +140,7 @@ local function in_chunks(command, list)
   end
 end
 
--- Adds the changes of other fragments to `writes`. Returns the number of parked waiters.
+-- Of other fragments, to `writes`. Returns the number of parked waiters.
 local collect
 
 local function flush()

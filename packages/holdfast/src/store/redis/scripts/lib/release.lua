@@ -4,7 +4,6 @@
 --- @include "short/leave.lua"
 --- @include "lib/serve.lua"
 
--- Ends a lease or a hold.
 local function let_go(h)
   if not leave(h, id) then return 'kept' end
   if unpassed then take_back_fences(h, 0) end

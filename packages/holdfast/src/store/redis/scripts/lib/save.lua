@@ -4,7 +4,6 @@
 -- lib/record.lua), that is enough for the short paths.
 local is_plain = seen and string.byte(seen) == 195
 
--- The hand-offs of a root that is granted while no other acquisition waits.
 local function hand_offs_alone(hand_offs)
   return math.max(hand_offs, math.min(128, 8 * hand_offs))
 end

@@ -40,7 +40,6 @@ local function dequeue(id)
   return w
 end
 
--- Removes a waiter from the queue or from its condition.
 local function withdraw(id)
   local w = dequeue(id)
   if not w then return remove_parked(id) end
@@ -57,7 +56,6 @@ local function push(channel, message)
   return not dead[channel]
 end
 
--- Moves `count` parked waiters, or all (0), to the end of the queue.
 local function wake(condition, count)
   if parked_count() == 0 then return 0 end
   local woken = 0
@@ -74,14 +72,13 @@ local function wake(condition, count)
   return woken
 end
 
--- Wakes the next waiter for each unconsumed signal.
 local function redeliver_signals()
   local list = unconsumed_signals
   unconsumed_signals = {}
   for _, condition in ipairs(list) do wake(condition, 1) end
 end
 
--- The script pushes before it writes the lease, but after `guard`: after that no write can fail.
+-- The script pushes before it writes the lease, but after `guard`: then no write can fail.
 local function announce(w, own, lease)
   local h_fence, hand_offs, left, holds = nil, nil, lease * 1000, 1
   if own then
@@ -92,12 +89,10 @@ local function announce(w, own, lease)
   return push(w.channel, grant_message(w.id, h_fence, left, hand_offs, holds, w.token))
 end
 
--- True if an acquisition of that weight may join the live lease of its owner.
 local function joins(own, weight)
   return own.weight >= weight and hold_count(own) < HOLD_LIMIT
 end
 
--- Joins an acquisition to the live lease of its owner, or returns why that is impossible.
 local function rejoin(wanted)
   local own = lease_of_owner(wanted.owner)
   if not own then return nil end
@@ -117,13 +112,13 @@ local function is_paused(w)
   return p and p.paused > 0
 end
 
--- True if a waiter can be granted: the command names it, or its process is alive and was notified.
+-- The command names the waiter, or its process is alive and was notified.
 local function tell(w, self, own, lease)
   if w.id == self then return true end
   return not is_silent(w.id) and (w.channel == '' or announce(w, own, lease))
 end
 
--- Asks the processes at the head of the queue to poll: see engine/idle.ts.
+-- See engine/idle.ts.
 local paused_grant = false
 local function ask_paused()
   local count = lapsed and 128 or paused_grant and 8 or 0
@@ -145,8 +140,6 @@ local function ask_paused()
   end
 end
 
--- Grants permits to waiters, in order. `self` is the acquisition that the command names: the reply
--- tells it.
 local function grant_in_order(self)
   if waiting == 0 then return end
   for _ = 1, SERVE_LIMIT do
@@ -158,8 +151,6 @@ local function grant_in_order(self)
       redis.call('ZREM', queue, id)
     else
       local own = lease_of_owner(w.owner)
-      -- the waiter can never be granted: it may not join the lease of its owner, or its weight is
-      -- above the capacity
       local hopeless = own and not joins(own, w.weight) or (not own and w.weight > capacity)
       if not hopeless and not own and not fits(w.weight) then return end
       dequeue(id)

@@ -18,7 +18,7 @@ local function first_waiter()
   return popped[1], popped[2]
 end
 
--- A process that has `change` waiters more, and sent a command now if its patience is above 0.
+-- With `change` waiters more; it sent a command now if its patience is above 0.
 local function counted(packed, change, patience)
   local waiters, heard, till, paused = 0, 0, 0, nil
   if packed then

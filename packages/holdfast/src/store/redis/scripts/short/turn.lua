@@ -2,7 +2,7 @@
 -- The root is the only lease, and at most one waiter is granted.
 -- Earns 77 % of the time of `turn`, and 65 % if another process waits.
 
--- Queues the next root behind others, and grants the lock to the first waiter.
+-- Behind others; the first waiter gets the lock.
 local function turn_queued(place, last, last_ticket, queued, fair_waiting, forget)
   local process = process_of(again)
   local count = redis.call('HGET', resource, 'n:' .. process)
