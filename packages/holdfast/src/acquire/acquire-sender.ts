@@ -18,20 +18,20 @@ import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
-/** Labels whose encoded metadata is kept. */
+/** The most labels whose encoded metadata is kept. */
 const LABELS_MAX = 100;
 
-/** They limit the push of the grant. */
+/** The fields of a request that limit the push of its grant. */
 type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
 
 export type Answer = AcquireReply | ParkReply;
 
 export interface ReplyHandler {
-  /** In time. */
+  /** The reply arrived in time. */
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: Moment): void;
-  /** After the acquisition had settled or the request had timed out. */
+  /** The reply arrived after the acquisition had settled or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
-  /** Also for no answer. */
+  /** A request failed, or had no answer. */
   onFailure(acquisition: Acquisition, error: unknown): void;
 }
 
@@ -44,13 +44,13 @@ export interface AcquireSenderParts {
   readonly replyDelay: ReplyDelay;
 }
 
-/** Under way. */
+/** A request that is under way. */
 class Asked implements Receiver<Answer> {
   readonly acquisition: Acquisition;
   readonly command: Acquire | Park;
-  /** Before it was sent. */
+  /** The moment before it was sent. */
   sent: Moment;
-  /** That of the store when it was sent. */
+  /** The connection of the store when it was sent. */
   connection: unknown;
   readonly #sender: AcquireSender;
 
@@ -91,7 +91,7 @@ export class AcquireSender {
   readonly #wake: Wake;
   readonly #handler: ReplyHandler;
   readonly #delay: () => number;
-  /** For `inspect`, encoded, by label. */
+  /** Encoded metadata for `inspect`, by label. */
   readonly #metas = new Map<string, string>();
   #underWay = 0;
   #idle: (() => void)[] = [];
@@ -166,7 +166,6 @@ export class AcquireSender {
     return asked;
   }
 
-  /** After a pause. */
   askLater(acquisition: Acquisition): void {
     acquisition.pause(this.#clock.after(this.#delay(), () => this.ask(acquisition)));
   }

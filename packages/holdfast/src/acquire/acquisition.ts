@@ -20,14 +20,14 @@ import type { Parked } from './conditions/parked.js';
 import type { PollQueue } from './poll-queues.js';
 import type { RootQueue } from './root-queue.js';
 
-/** Before the first request. */
+/** The limits before the first request. */
 const NOTHING: PushLimits = { owner: '', claim: 0, handOffs: 0 };
 /** Consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
 
 export class Acquisition extends Call {
   readonly id: string;
-  /** In the queue of the store; 0 before it has a place. */
+  /** Its place in the queue of the store; 0 before it has one. */
   ticket = 0;
   /** The wake channel that the store knows for it. */
   channel = '';
@@ -35,7 +35,9 @@ export class Acquisition extends Call {
   told = 0;
   /** A push of its grant may contain them, see `PushTokens`. */
   readonly tokens: PushTokens = new PushTokens();
-  /** Of a pushed grant. The store may already know a request whose reply has not arrived. */
+  /**
+   * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
+   */
   bounds: PushLimits = NOTHING;
   /**
    * The local time before a request was sent, and the store's time when it answered: they convert
@@ -43,7 +45,7 @@ export class Acquisition extends Call {
    */
   sent: Moment;
   storeTime: Micros = 0;
-  /** On the local clock. */
+  /** When it was created, on the local clock. */
   readonly arrived: number;
   /** The last answer of the store, on the local clock. */
   heardAt: number;
@@ -59,9 +61,9 @@ export class Acquisition extends Call {
   readonly parked: Parked | undefined;
   #pause: Timer | undefined;
 
-  /** Of the entry of a root: the oldest task gets the lease. */
+  /** The tasks of the entry of a root: the oldest gets the lease. */
   readonly queue: RootQueue | undefined;
-  /** While it waits in the store. */
+  /** The queue that polls for it, while it waits in the store. */
   polled: PollQueue | undefined;
   /** See `Queued.ahead`; `''` if unknown. */
   ahead = '';
@@ -106,7 +108,7 @@ export class Acquisition extends Call {
     return !this.asking && !this.mayBeDuplicated;
   }
 
-  /** Of the call that gets the lease. */
+  /** The request of the call that gets the lease. */
   get taker(): AcquireRequest {
     return this.queue?.oldest?.request ?? this.request;
   }
@@ -197,7 +199,7 @@ export class Acquisition extends Call {
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 
-  /** After a failure: it waits for a further answer. */
+  /** True if it waits for a further answer after a failure. */
   isPatient(now: number, unreachableAfter: number): boolean {
     if (this.queue !== undefined) {
       this.queue.rejectImpatient(this.heardAt, now, unreachableAfter);
@@ -207,7 +209,7 @@ export class Acquisition extends Call {
     return !last && now - this.heardAt < unreachableAfter;
   }
 
-  /** Of its next request; there is at most one. */
+  /** The timer of its next request; there is at most one. */
   pause(timer: Timer): void {
     this.#pause?.cancel();
     this.#pause = timer;

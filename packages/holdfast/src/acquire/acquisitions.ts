@@ -119,7 +119,7 @@ export class Acquisitions implements ReplyHandler {
     return this.#acquisitions.find(id) !== undefined || this.abandoned.has(id);
   }
 
-  /** For which calls of this process wait, and how many; also for one that begins. */
+  /** The keys for which calls of this process wait, and how many; also for one that begins. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     yield* this.roots.waiting();
     for (const { asleep, request, queue } of this.#acquisitions.all()) {
@@ -219,7 +219,7 @@ export class Acquisitions implements ReplyHandler {
     return !isOver;
   }
 
-  /** Here and in the store. */
+  /** Ends an acquisition without a grant, here and in the store. */
   giveUp(acquisition: Acquisition, error: HoldfastError): void {
     this.#abandon(acquisition, error)();
   }
@@ -241,7 +241,7 @@ export class Acquisitions implements ReplyHandler {
     this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, followed);
   }
 
-  /** It has nothing in the store; late duplicates may arrive. */
+  /** Ends an acquisition that has nothing in the store; late duplicates may arrive. */
   #end(acquisition: Acquisition): void {
     this.#leave(acquisition);
     if (acquisition.mayBeDuplicated)

@@ -68,7 +68,7 @@ export class Call extends Link {
     return this.#promise;
   }
 
-  /** Before the result is first read, or after. */
+  /** Settles the result before it is first read, or after. */
   #give(result: Hold | null | Promise<Hold | null>): void {
     if (this.#resolve === undefined) this.#promise = Promise.resolve(result);
     else this.#resolve(result);
@@ -107,7 +107,7 @@ export class Call extends Link {
  */
 export class Task extends Call {
   queue: RootQueue;
-  /** On the local clock: it decides the place of the root. */
+  /** When the call began, on the local clock: it decides the place of the root. */
   readonly arrived: number;
 
   constructor(request: AcquireRequest, queue: RootQueue, now: number) {

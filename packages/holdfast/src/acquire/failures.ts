@@ -23,9 +23,9 @@ export interface Used {
 
 type Refusal = Full | Mismatch | Conflict | Crowded;
 
-/** Of a call among those that wait. */
+/** The place of a call among those that wait. */
 export interface Place {
-  /** Of its entry in the queue of the store; 0 without one. */
+  /** The ticket of its entry in the queue of the store; 0 without one. */
   readonly ticket: number;
   /** Calls before it behind the same entry, or behind the lease below. */
   readonly before: number;
@@ -71,7 +71,7 @@ export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The reply says why. */
+/** The store refused the request; its reply says why. */
 export function refused(request: Asked, reply: Refusal): HoldfastError {
   if (reply.status === 'mismatch') return mismatch(request, reply);
   const { key } = request;
@@ -111,10 +111,10 @@ export function mismatch(
   return error;
 }
 
-/** In use, by the error that it caused; only of locks of the requested kind. */
+/** The capacity in use, by the error that it caused; only of locks of the requested kind. */
 const capacities = new WeakMap<object, number>();
 
-/** If the error is a mismatch of the capacity as the store reported it. */
+/** The capacity in use, if the error is a mismatch as the store reported it. */
 export function agreedOf(error: unknown): number | undefined {
   return capacities.get(error as object);
 }

@@ -14,9 +14,9 @@ import { afterStep } from '../base/clock.js';
 import type { RootQueue } from './root-queue.js';
 
 export class FairGroups {
-  /** With entries to withdraw. */
+  /** The queues with entries to withdraw. */
   readonly #owing = new Set<RootQueue>();
-  /** In the order in which they began. */
+  /** The groups that gather, in the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
   /** Something is to be sent at the end of the step. */
@@ -60,7 +60,7 @@ export class FairGroups {
     return undefined;
   }
 
-  /** Of all groups, or of those of a key. */
+  /** Sends the requests of all groups, or of those of a key. */
   askNow(key?: string): void {
     // nearly all acquisitions find nothing here
     if (this.#ends) this.#askAll(key);

@@ -16,15 +16,15 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Acquisition } from './acquisition.js';
 import type { ReplyDelay } from './reply-delay.js';
 
-/** Of one poll; the others go into further polls. */
+/** The most acquisitions of one poll; the others go into further polls. */
 const POLL_MAX = 1000;
 /** After so many poll periods without a request, the store takes this process for dead. */
 const SILENT_PERIODS = 6;
 /** A shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 /**
- * If the lock is free and nothing was granted: the store has more waiters to serve than one command
- * does.
+ * The pause if the lock is free and nothing was granted: the store has more waiters to serve than
+ * one command does.
  */
 const SERVED_IN_PART_MS = 2;
 /**
@@ -105,14 +105,14 @@ export class PollQueue {
     this.#poll(this);
   }
 
-  /** After a pause that the store allowed, in ms. */
+  /** Plans the next poll after a pause that the store allowed, in ms. */
   rest(pause: number): void {
     this.#disarm();
     this.plan(Number.POSITIVE_INFINITY, pause);
     this.#paused = true;
   }
 
-  /** If it pauses. */
+  /** Polls now, if it pauses. */
   wakeUp(): void {
     if (this.#paused) this.#look();
   }
@@ -134,7 +134,7 @@ export interface PollQueuesParts {
   readonly replyDelay: ReplyDelay;
   readonly replies: {
     onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
-    /** Also for no answer. */
+    /** A poll failed, or had no answer. */
     onFailure(acquisition: Acquisition, error: unknown): void;
   };
   readonly ask: (acquisition: Acquisition) => void;
@@ -149,7 +149,7 @@ export class PollQueues {
     this.#parts = parts;
   }
 
-  /** It has a place in the store. `next` as in `PollQueue.plan`. */
+  /** Adds a waiter with a place in the store. `next` as in `PollQueue.plan`. */
   join(acquisition: Acquisition, next: Micros): void {
     const { settings, wake, ask } = this.#parts;
     const { key } = acquisition.request;
@@ -171,7 +171,7 @@ export class PollQueues {
     this.#parts.wake.leave();
   }
 
-  /** If it pauses. */
+  /** Polls for a key now, if it pauses. */
   wakeUp(key: string): void {
     this.#queues.get(key)?.wakeUp();
   }

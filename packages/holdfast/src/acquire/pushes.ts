@@ -29,10 +29,10 @@ export interface PushLimits {
  * retention.
  */
 const FENCE_LEAD: Micros = 2 * 86_400_000_000;
-/** Above the holds of any owner. */
+/** A bound above the holds of any owner. */
 const HOLDS_MAX = 1_000_000;
 
-/** In constant time. An empty token matches none. */
+/** Compares in constant time. An empty token matches none. */
 export function sameToken(received: string, own: string): boolean {
   const [a, b] = [Buffer.from(received), Buffer.from(own)];
   return own !== '' && a.length === b.length && timingSafeEqual(a, b);
@@ -61,7 +61,7 @@ export class PushTokens {
     if (at > 0) this.#tokens.splice(0, at);
   }
 
-  /** For a request that a push may still answer. */
+  /** True for the token of a request that a push may still answer. */
   include(received: string): boolean {
     return this.#tokens.some((own) => sameToken(received, own));
   }

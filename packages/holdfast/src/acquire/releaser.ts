@@ -89,7 +89,7 @@ export class Releaser {
   }
 
   /**
-   * For an acquisition of which this process knows the id only; another one may have made it.
+   * Releases an acquisition of which this process knows the id only; another one may have made it.
    * @param ms how long the store may have something to release
    */
   end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
@@ -129,7 +129,7 @@ export class RootEnd implements ReleaseTask {
   readonly #believed: boolean;
   /** Which the store queues in the same step. */
   #next: Acquisition | undefined;
-  /** Before the last attempt. */
+  /** The moment before the last attempt. */
   #sent: Moment;
   /** A request waited for its turn in this process. */
   #waited = false;
@@ -149,7 +149,7 @@ export class RootEnd implements ReleaseTask {
     this.until = root.endsBy + parts.settings.requestTimeout;
   }
 
-  /** With the request of the next root. */
+  /** Sends the end, with the request of the next root. */
   async send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
     this.#next = next;
     this.command = this.#command();
@@ -163,7 +163,7 @@ export class RootEnd implements ReleaseTask {
     }
   }
 
-  /** For a further call, after one that had no answer. */
+  /** The outcome for a further call, after one that had no answer. */
   async again(): Promise<ReleaseOutcome> {
     if (this.#over) return this.#ended(this.#returned);
     return this.#ended(await this.#parts.retrier.release(this));

@@ -7,7 +7,7 @@
  * before from the first fast reply on.
  */
 
-/** Of a new measurement in the mean. */
+/** The part of a new measurement in the mean. */
 const NEW = 1 / 8;
 /** The period of polls is at least so many delays, but grows by no more than the factor. */
 const DELAYS = 64;

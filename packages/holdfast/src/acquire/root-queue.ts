@@ -44,13 +44,13 @@ export class RootQueue implements RootObserver {
   end: RootEnd | undefined;
   /** Fair: the id of the root, and those of the entries whose tasks it serves too. */
   run: string[] = [];
-  /** While it waits. */
+  /** The next root of this process, while it waits. */
   entry: Acquisition | undefined;
-  /** Granted in queue order. */
+  /** When its root was granted in queue order. */
   since = 0;
   /** Fair: the place that its tasks have had in the queue of the store; 0 if unknown. */
   ticket = 0;
-  /** That one of its tasks holds. */
+  /** The root that one of its tasks holds. */
   root: Root | undefined;
   /** The wait limit of a task has passed: the next answer of the store ends it. */
   overdue = false;
@@ -136,7 +136,7 @@ export class RootQueue implements RootObserver {
     return this.#tasks.first;
   }
 
-  /** In whole ms, by the oldest task, if it has to be told to the store. */
+  /** How many whole ms the oldest task has waited, if it has to be told to the store. */
   waited(now: number): number {
     const { oldest } = this;
     // the place of fair tasks is that of their request, unless they had one before
@@ -167,7 +167,7 @@ export class RootQueue implements RootObserver {
     if (this.#tasks.remove(task)) this.of.tasks -= 1;
   }
 
-  /** The oldest task holds. */
+  /** The root was granted: its oldest task holds. */
   granted(hold: Hold, first?: Promise<void>): void {
     const task = this.oldest as Task;
     this.remove(task);
@@ -235,14 +235,14 @@ export class RootQueue implements RootObserver {
  * does loops over them. An empty queue may stay for the next acquisition.
  */
 export class KeyQueue {
-  /** That wait, in all of its queues. */
+  /** The tasks that wait, in all of its queues. */
   tasks = 0;
-  /** Of tasks that may be overtaken. */
+  /** The queues of tasks that may be overtaken. */
   readonly #shared: RootQueue[] = [];
-  /** In the order in which they began. */
+  /** The fair groups, in the order in which they began. */
   #fair: Set<RootQueue> | undefined;
   #last: RootQueue | undefined;
-  /** By the id of the entry that is directly before that of the fair group. */
+  /** The fair groups, by the id of the entry that is directly before theirs. */
   #behind: Map<string, RootQueue> | undefined;
 
   get size(): number {

@@ -43,7 +43,7 @@ export type Ending =
   /** The store frees it. */
   | { readonly how: 'freed' };
 
-/** Of a root that is to be released. */
+/** What is known of a root that is to be released. */
 type Certainty = 'held' | 'doubted' | 'releasing';
 
 const PASSED: Ending = { how: 'passed' };
@@ -65,22 +65,22 @@ export interface RootsParts {
   readonly lasting: Lasting;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
-  /** To the pending acquisitions. */
+  /** Adds a root to the pending acquisitions. */
   readonly add: (root: Acquisition) => void;
   /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
   readonly leave: (root: Acquisition) => () => void;
-  /** If the waiters of the key pause. */
+  /** Polls for a key now, if its waiters pause. */
   readonly pollNow: (key: string) => void;
 }
 
 export class Roots {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
-  /** By key, also of keys that were used lately. */
+  /** The queues by key, also of keys that were used lately. */
   #queues = new Map<string, KeyQueue>();
   /** At this number of keys the idle ones are forgotten. */
   #most = IDLE_MAX;
-  /** They ask at the end of this step. */
+  /** The fair tasks that ask at the end of this step. */
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #events = {
     waits: (queue: RootQueue): void => this.#watch(queue),
@@ -143,7 +143,7 @@ export class Roots {
     return { how: 'turned', next: this.#next(queue, now) };
   }
 
-  /** To the next task; false if a certainly held root must not be handed off. */
+  /** Hands a certainly held root to the next task; false if it must not be handed off. */
   #pass(queue: RootQueue, root: Root, now: number): boolean {
     const group = queue.size === 0 ? this.#neighbour(queue, root) : undefined;
     const next = queue.oldest ?? group?.oldest;
@@ -172,7 +172,7 @@ export class Roots {
     return group.end === undefined && group.suits(hold.terms) ? group : undefined;
   }
 
-  /** By key. */
+  /** The tasks that wait, by key. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     for (const [key, { tasks }] of this.#queues) if (tasks > 0) yield [key, tasks];
   }
@@ -327,14 +327,17 @@ export class Roots {
     if (queue.fair || queue.of.size > 1) queue.of.remove(queue);
   }
 
-  /** In a new map: an old one would keep the objects alive that it had, see `base/chain.ts`. */
+  /**
+   * The rest goes into a new map: an old one would keep the objects alive that it had, see
+   * `base/chain.ts`.
+   */
   #forgetIdle(): void {
     this.#queues = new Map([...this.#queues].filter(([, queues]) => !queues.idle));
     this.#most = 2 * this.#queues.size + IDLE_MAX;
   }
 }
 
-/** Those that wait, and are known not to be granted. */
+/** The tasks that wait, and are known not to be granted. */
 function lengthOf(queues: KeyQueue): number {
   let length = 0;
   for (const queue of queues.all()) {

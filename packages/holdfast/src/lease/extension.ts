@@ -5,7 +5,7 @@ import { quote } from '../base/text.js';
 import type { Grantor, Lease } from './lease.js';
 
 const LONGEST_MS = 86_400_000;
-/** If less than the requested time remains when the answer arrives. */
+/** The most requests, if less than the requested time remains when the answer arrives. */
 const EXTENSIONS_MAX = 3;
 
 export function checkMs(ms: unknown, least: number): void {
@@ -14,7 +14,7 @@ export function checkMs(ms: unknown, least: number): void {
   duration('ms', ms, 0, least, LONGEST_MS);
 }
 
-/** To at least `ms` from now. Resolves to the remaining time. */
+/** Extends a lease to at least `ms` from now. Resolves to the remaining time. */
 export async function extendLease(lease: Lease, grantor: Grantor, ms: number): Promise<number> {
   const { clock } = grantor;
   // a slow answer leaves less than was requested: the next request asks for more
@@ -31,7 +31,7 @@ export async function extendLease(lease: Lease, grantor: Grantor, ms: number): P
   throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: lease.key });
 }
 
-/** For `ms` and `more` from now. Resolves to the remaining time. */
+/** Asks for `ms` and `more` from now. Resolves to the remaining time. */
 async function extendOnce(
   lease: Lease,
   { clock, watchdog }: Grantor,

@@ -26,7 +26,7 @@ export interface Grantor {
 
 /** The state of a lease while it is given up at a condition. */
 interface Away {
-  /** Of the signal, which stays the same after the wait. */
+  /** The controller of the signal, which stays the same after the wait. */
   readonly controller: AbortController;
   /** Ends the wait without taking the lock back. */
   readonly abandon: () => void;

@@ -37,7 +37,7 @@ export class SuspendDetector {
     this.#apart = clock.wall() - clock.now();
   }
 
-  /** The suspends that were detected. */
+  /** How many suspends were detected. */
   get count(): number {
     return this.moment().sleeps;
   }
@@ -54,7 +54,7 @@ export class SuspendDetector {
   }
 
   /**
-   * On the monotonic clock: infinitely long ago if the machine was suspended since.
+   * The moment on the monotonic clock: infinitely long ago if the machine was suspended since.
    * @param now the current moment
    */
   toLocal({ at, sleeps }: Moment, now: Moment = this.moment()): number {

@@ -5,7 +5,7 @@
 import type { Root } from './root.js';
 
 export class Owned {
-  /** By key and owner. */
+  /** The roots, by key and owner. */
   readonly #roots = new Map<string, Set<Root>>();
 
   add(root: Root): void {
@@ -22,7 +22,7 @@ export class Owned {
     if (roots?.delete(root) === true && roots.size === 0) this.#roots.delete(name);
   }
 
-  /** The local ones. */
+  /** The local roots of the same lease. */
   ofSameLease({ key, owner, fence }: Root): Root[] {
     const roots = this.#roots.get(nameOf({ key, owner })) ?? [];
     return [...roots].filter((one) => one.fence === fence);

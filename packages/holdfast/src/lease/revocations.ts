@@ -15,7 +15,7 @@ export class Revocations {
   readonly #requests: Requests;
   readonly #watchdog: Watchdog;
   readonly #settings: Settings;
-  /** With a request under way; true if another push came meanwhile. */
+  /** The ids with a request under way; true if another push came meanwhile. */
   readonly #asking = new Map<string, boolean>();
 
   constructor(requests: Requests, watchdog: Watchdog, settings: Settings) {

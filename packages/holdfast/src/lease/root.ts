@@ -26,7 +26,7 @@ import type { Due } from './due-heap.js';
 import { expiry, LOSS, type LossReason } from './loss.js';
 import type { RenewalGroup } from './schedule.js';
 
-/** As this process received it. */
+/** A grant of the store, as this process received it. */
 export interface Grant {
   readonly fence: number;
   readonly handOffs: number;
@@ -39,7 +39,7 @@ export interface Asked {
   readonly key: string;
   readonly id: string;
   readonly weight: number;
-  /** Of the task that holds first. */
+  /** The terms of the task that holds first. */
   readonly terms: ResolvedAcquireOptions;
   /** How often the root was handed on before. */
   readonly index?: number;
@@ -54,7 +54,7 @@ export interface RootObserver {
 export class Extras {
   /** Set after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
-  /** Of the owner, as the store last reported here; 1 without an owner. */
+  /** The holds of the owner, as the store last reported here; 1 without an owner. */
   holds = 1;
   /** Requested changes of the weight; each has its number. */
   changes = 0;
@@ -70,11 +70,11 @@ export class Root extends Link {
   readonly ttl: number;
   readonly owner: string;
   weight: number;
-  /** Of the hold with the index 0. */
+  /** The fence of the hold with the index 0. */
   fence: number;
-  /** Fences for further holds. */
+  /** The fences that are reserved for further holds. */
   reserved: number;
-  /** Until then the store certainly keeps the root. */
+  /** Until when the store certainly keeps the root. */
   storeUntil: number;
   /** Set after a possible suspend, until the store has answered. */
   doubted = false;
@@ -83,7 +83,7 @@ export class Root extends Link {
   /** The store may receive a late duplicate of the request for it. */
   mayBeDuplicated = false;
   readonly renewal: Renewal;
-  /** Of the task that has it, or had it last. */
+  /** The hold of the task that has it, or had it last. */
   hold: Hold;
   observer: RootObserver | undefined;
   #extras: Extras | undefined;
@@ -190,15 +190,15 @@ export class Renewal implements Due {
   ending = false;
   /** Renewals without an answer, which may lie unread in a socket. */
   unanswered = 0;
-  /** Of the last renewal, if it failed. */
+  /** The error of the last renewal, if it failed. */
   failure: Error | undefined;
   /** The ms that remained when the store last granted or extended the lease. */
   span: number;
-  /** In the heap: when the watchdog has to check the root again. */
+  /** The order in the heap: when the watchdog has to check the root again. */
   due = 0;
-  /** In which it waits, if not in the heap. */
+  /** The group in which it waits, if not in the heap. */
   group: RenewalGroup | undefined;
-  /** In the group or in the heap. */
+  /** The index in the group or in the heap. */
   rank = -1;
   /** Told when it is certain whether the root is held: confirmed, released or lost. */
   waiting: (() => void)[] | undefined;
@@ -226,7 +226,7 @@ export class Hold {
   warned = false;
   /** Its end, if the store has not answered it: a further release asks for what became of it. */
   end: { again(): Promise<ReleaseOutcome> } | undefined;
-  /** Until then a close does not release it: the store must keep it for some time. */
+  /** Until when a close does not release it: the store must keep it for some time. */
   keepUntil = 0;
   #controller: AbortController | undefined;
 
@@ -244,7 +244,7 @@ export class Hold {
     return this.root.key;
   }
 
-  /** Of the root. */
+  /** The id of the root. */
   get id(): string {
     return this.root.id;
   }
@@ -253,12 +253,12 @@ export class Hold {
     return this.root.fence + this.index;
   }
 
-  /** For the user: a root that was handed off has one for each hold. */
+  /** The id for the user: a root that was handed off has one for each hold. */
   get name(): string {
     return this.index === 0 ? this.id : `${this.id}/${this.index}`;
   }
 
-  /** By the store, or by `maxHold`. */
+  /** When it ends here: by the store, or by `maxHold`. */
   get validUntil(): number {
     return Math.min(this.root.storeUntil, this.holdUntil);
   }
@@ -275,7 +275,7 @@ export class Hold {
     return this.remainingAt(this.root.telemetry.clock.now());
   }
 
-  /** For a caller that has just read the clock. */
+  /** The same, for a caller that has just read the clock. */
   remainingAt(now: number): number {
     if (this.state !== 'held' || this.root.doubted) return 0;
     return Math.max(0, this.validUntil - now);

@@ -35,7 +35,7 @@ const RENEW_AT = 0.5;
 const RENEW_BY = 0.6;
 /** A lease with less than this part of its ttl left does not wait in a group. */
 const SHORT = 0.5;
-/** Between two requests for a lease in doubt. */
+/** The longest time between two requests for a lease in doubt. */
 const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -99,7 +99,7 @@ function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
 export class Schedule {
   readonly #heap = new DueHeap<Renewal>();
   readonly #groups = new DueHeap<RenewalGroup>();
-  /** By ttl; new leases join it. */
+  /** The groups that new leases join, by ttl. */
   readonly #open = new Map<number, RenewalGroup>();
   readonly #clock: Clock;
   readonly #randomSource: RandomSource;
@@ -114,7 +114,7 @@ export class Schedule {
     this.#look = look;
   }
 
-  /** Of the heap. */
+  /** The first lease of the heap. */
   get first(): Root | undefined {
     return this.#heap.first?.root;
   }
@@ -134,7 +134,7 @@ export class Schedule {
     this.plan(root);
   }
 
-  /** After a request without a decision. */
+  /** Plans the next request after one without a decision. */
   retry(root: Root): void {
     const now = this.#clock.now();
     const left = root.hold.validUntil - now;
@@ -266,9 +266,9 @@ function suits({ due }: RenewalGroup, now: number, left: number): boolean {
 export class Renewals {
   readonly #now: number;
   readonly #usual = new Map<number, Root[]>();
-  /** Those that cannot be renewed with others. */
+  /** Leases that cannot be renewed with others. */
   readonly #alone: Root[] = [];
-  /** To be verified. */
+  /** Leases that are to be verified. */
   readonly #doubted: Root[] = [];
   /** By ttl. */
   readonly #failing = new Map<number, Root[]>();
@@ -328,7 +328,7 @@ export class Renewals {
 
 type ShardOf = (key: string) => string;
 
-/** By the part of the store. */
+/** The leases of each part of the store. */
 function apart(list: readonly Root[], shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
   if (shardOf === undefined) return [list];
   const parts = new Map<string, Root[]>();

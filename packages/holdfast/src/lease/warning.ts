@@ -13,7 +13,7 @@ import type { Hold } from './root.js';
 /** The last part of a lease, in which a missing renewal is overdue. */
 const OVERDUE = 1 / 3;
 
-/** Before the current end, or that of `maxHold`. */
+/** When to warn before the current end, or that of `maxHold`. */
 export function warnAt(hold: Hold): number {
   return Math.min(renewalMissingAt(hold), hold.holdUntil - hold.terms.expiringBefore);
 }

@@ -153,7 +153,7 @@ export class Watchdog {
     return true;
   }
 
-  /** To at least `ms` from now. Rejects without an answer of the store. */
+  /** Extends a lease to at least `ms` from now. Rejects without an answer of the store. */
   renew(root: Root, ms: number): Promise<RenewReply['status']> {
     return this.inquiries.renew(root, ms);
   }
@@ -216,7 +216,7 @@ export class Watchdog {
     return true;
   }
 
-  /** After the answers that have arrived were read. */
+  /** Ends a lease whose time is over, after the answers that have arrived were read. */
   #end(root: Root): void {
     const { renewal } = root;
     if (root.hold.over) return this.lose(root.hold, root.hold.endReason());

@@ -13,7 +13,7 @@ import type { GrantPush, PushTokens } from '../pushes.js';
 
 /** The longest lease. */
 const LEASE_MAX = 86_400_000;
-/** Those that are remembered. */
+/** The most that are remembered. */
 const GIVEN_UP_MAX = 1000;
 
 export class AbandonedAcquisitions {
@@ -32,7 +32,7 @@ export class AbandonedAcquisitions {
     return this.#lately.has(id);
   }
 
-  /** It is over, and a late duplicate may still arrive. */
+  /** Follows an acquisition that is over, for which a late duplicate may still arrive. */
   follow(what: Abandoned): void {
     this.#remember(what);
     this.#lateDuplicates.follow(what.key, what.id);
@@ -82,7 +82,7 @@ export class AbandonedAcquisitions {
   }
 }
 
-/** Of a lease that was granted after a wait at a condition. */
+/** The origin of a lease that was granted after a wait at a condition. */
 export interface Origin {
   /** The acquisition that gave up its lease. */
   readonly id: string;
@@ -92,7 +92,7 @@ export interface Origin {
 export interface Abandoned {
   readonly key: string;
   readonly id: string;
-  /** If it waited at a condition: its signal then goes to the next condition waiter. */
+  /** Set if it waited at a condition: its signal then goes to the next condition waiter. */
   readonly origin?: Origin | undefined;
   /** A push of its grant may contain them, if it waited. */
   readonly tokens?: PushTokens | undefined;

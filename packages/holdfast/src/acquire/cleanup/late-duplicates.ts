@@ -14,9 +14,9 @@ import type { Clock, Timer } from '../../base/clock.js';
 import type { Requests } from '../../store/requests.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 
-/** Before the attempts. */
+/** The pauses before the attempts. */
 const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
-/** Of the one timer for all of them. */
+/** The interval of the one timer for all of them. */
 const EVERY_MS = 500;
 /** A further one replaces the oldest. */
 const FOLLOWED_MAX = 1000;
@@ -25,11 +25,10 @@ const RECONNECT_MS = 40;
 /** After so many answers the fastest one is taken as the normal round trip. */
 const ANSWERS_MIN = 10;
 
-/** It is over. */
 interface Followed {
   readonly key: string;
   tries: number;
-  /** The next attempt. */
+  /** When the next attempt is due. */
   at: number;
 }
 

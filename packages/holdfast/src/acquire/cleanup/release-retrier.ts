@@ -16,20 +16,20 @@ import { isRefusal } from '../../store/port.js';
 import type { Receiver, Requests } from '../../store/requests.js';
 
 const DELAY = growing(20, 1000);
-/** Then the caller stops waiting; attempts continue in the background. */
+/** After so many attempts the caller stops waiting; attempts continue in the background. */
 const PATIENCE = 2;
 
 export interface ReleaseTask {
   readonly id: string;
   readonly command: Release | Turn | Park;
-  /** Then nothing remains to be released, on the local clock. */
+  /** When nothing remains to be released, on the local clock. */
   readonly until: number;
   /**
    * Called before each attempt, except for the first one of `end`.
    * @param waited called again, because the request had to wait
    */
   readonly attempts?: (waited?: boolean) => void;
-  /** After each attempt without an answer. */
+  /** Called after each attempt without an answer. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -38,7 +38,7 @@ export interface ReleaseResult {
   readonly reply: Reply;
   /** An earlier attempt was not answered: it may have made the release. */
   readonly repeated: boolean;
-  /** Of the owner. */
+  /** The remaining holds of the owner. */
   readonly holds: number;
 }
 
@@ -56,7 +56,7 @@ class Tries extends Link implements Receiver<Reply> {
   until: number;
   /** A further call came during an attempt, whose result may be too old. */
   again = false;
-  /** None before the second attempt. */
+  /** The pause between attempts; none before the second. */
   pause: Pause | undefined;
   readonly calls: Call[];
   readonly #retrier: ReleaseRetrier;

@@ -53,7 +53,7 @@ export class Conditions implements CorePart {
     return this.#host.telemetry.acquire(request, () => promise, condition);
   }
 
-  /** The lock is not taken back. */
+  /** Ends the wait; the lock is not taken back. */
   abandon(parked: Parked): void {
     const { acquisition, from, ready } = parked;
     const { acquisitions, releaser } = this.#host;
@@ -86,7 +86,7 @@ export class Conditions implements CorePart {
     return mine;
   }
 
-  /** Until the store replies, or the lease is over. */
+  /** Repeats a signal until the store replies, or the lease is over. */
   async #signalOnce(hold: Hold, condition: string, count: number): Promise<SignalReply> {
     const { key, id, root } = hold;
     const { settings, requests, watchdog } = this.#host;

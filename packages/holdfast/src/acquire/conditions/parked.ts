@@ -86,7 +86,7 @@ export class Parked {
     };
   }
 
-  /** Also late ones. */
+  /** Handles every reply to its requests, also late ones. */
   answered(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
     // granted before the reply to its first request came: only a signal can have moved it

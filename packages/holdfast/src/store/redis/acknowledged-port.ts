@@ -26,7 +26,7 @@ export const TOO_FEW = 'too few replicas';
 
 /** The part of a request's time limit that WAIT may take: a call may wait for a round before. */
 const WAIT_PART = 0.4;
-/** For the reply, beyond the time limit of WAIT. */
+/** The time for the reply, beyond the time limit of WAIT. */
 const MARGIN = 200;
 const ROUND_MAX = 500;
 /** A master with a single slot needs 16,384 attempts on average to find a tag for its marker. */
@@ -34,7 +34,7 @@ const TAGS_MAX = 500_000;
 
 interface Call {
   readonly words: readonly string[];
-  /** Of the memory of the server, in ms; 0 for a call that confirms no grant. */
+  /** The least age of the memory of the server, in ms; 0 for a call that confirms no grant. */
   readonly age: number;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -55,7 +55,7 @@ export class AcknowledgedPort {
   }
 
   /**
-   * For calls that confirm grants.
+   * A port for calls that confirm grants.
    * @param age the least age of the memory of the server in ms; 0 if it does not matter
    */
   confirming(age: number): ClientPort {
@@ -102,7 +102,7 @@ interface Opened {
   memory: Memory | undefined;
 }
 
-/** At one master. */
+/** The rounds at one master. */
 class Rounds {
   readonly #client: ClientPort;
   readonly #address: string;
@@ -196,7 +196,7 @@ class Rounds {
     return calls.filter(({ age }) => age <= recorded);
   }
 
-  /** At this master. */
+  /** The name of the marker at this master. */
   #marker(): string {
     const { cluster } = this.#client;
     if (cluster === undefined) return markerOf(this.#prefix);

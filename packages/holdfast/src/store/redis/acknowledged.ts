@@ -20,18 +20,18 @@ import { AcknowledgedPort, TOO_FEW } from './acknowledged-port.js';
 import type { Layer } from './loaded-later.js';
 import { RedisStore } from './redis-store.js';
 
-/** Executed on the connections with WAIT. */
+/** Commands that are executed on the connections with WAIT. */
 const DIRECT: ReadonlySet<Command['op']> = new Set([
   ...(['renew', 'renewMany', 'resize', 'capacity'] as const),
 ]);
-/** Grants of one renewal. */
+/** The most grants of one renewal. */
 const MANY = 500;
 /** Stores that are kept; programs have few different ttls. */
 const AGES_MAX = 100;
 
 type Taking = Acquire | Park;
 
-/** To be acknowledged. */
+/** A grant that is to be acknowledged. */
 interface Grant {
   readonly command: Taking;
   readonly resolve: (left: number) => void;
@@ -45,7 +45,7 @@ export class Acknowledged implements Layer {
   readonly #guard: number | undefined;
   /** Executes what confirms no grant. */
   readonly #acknowledging: RedisStore;
-  /** Those that confirm grants, by the least age of the memory of a server, in ms. */
+  /** The stores that confirm grants, by the least age of the memory of a server, in ms. */
   readonly #confirming = new Map<number, RedisStore>();
   #grants: Grant[] = [];
 

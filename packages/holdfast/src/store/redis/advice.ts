@@ -1,7 +1,7 @@
 /** What to do about an error reply of the server, for messages. Loaded with the first of them. */
 import { parts } from './generated/script-texts.js';
 
-/** By the first word of the reply. */
+/** Texts by the first word of the reply. */
 const ADVICE: Readonly<Record<string, string>> = {
   READONLY: 'this server is a replica; connect the client to the primary',
   MASTERDOWN: 'this replica has lost its primary; connect the client to the primary',
@@ -20,7 +20,7 @@ const NO_RIGHT = /NOPERM|ACL failure|user executing the script/;
 
 /** The command that was refused. */
 export interface Refused {
-  /** Of the names of keys and channels. */
+  /** The beginning of the names of keys and channels. */
   readonly prefix: string;
   /** What the client puts before the names of keys, but not of channels. */
   readonly keyPrefix: string;
@@ -28,7 +28,7 @@ export interface Refused {
   readonly script: keyof typeof parts | undefined;
 }
 
-/** To add to a reply; empty if there is none. */
+/** The text to add to a reply; empty if there is none. */
 export function adviceFor(message: string, refused: Refused): string {
   const advice = isMissingRight(message)
     ? `the user of the client needs ${rightFor(message, refused)}; see SECURITY.md`
@@ -40,7 +40,7 @@ export function isMissingRight(message: string): boolean {
   return NO_RIGHT.test(message);
 }
 
-/** For a reply with a code. */
+/** What to do about a reply with a code. */
 export function adviceForCode(message: string): string | undefined {
   return ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
 }

@@ -40,7 +40,7 @@ export class ClusterChannels {
   readonly #view: ClusterView;
   readonly #name: string;
   readonly #events: ChannelEvents;
-  /** By the address of the master. */
+  /** The channels, by the address of the master. */
   readonly #channels = new Map<string, NodeChannel>();
   /** Set after an attempt: the next one does not begin before. */
   #timer: Timer | undefined;
@@ -55,8 +55,8 @@ export class ClusterChannels {
   }
 
   /**
-   * At all known masters. Resolves when every attempt has ended; rejects if none has succeeded. New
-   * attempts follow for the others.
+   * Opens the channels at all known masters. Resolves when every attempt has ended; rejects if none
+   * has succeeded. New attempts follow for the others.
    */
   async open(): Promise<void> {
     // a client that connects does not know them yet
@@ -70,7 +70,7 @@ export class ClusterChannels {
     this.#openMissing();
   }
 
-  /** Of the master of a slot; `''` while there is none. */
+  /** The channel for a slot; `''` while its master has none. */
   at(slot: number): string {
     const address = this.#view.masterOf(slot);
     if (address === undefined) return '';
@@ -94,7 +94,7 @@ export class ClusterChannels {
     await Promise.all([...this.#channels.values()].map(end));
   }
 
-  /** At masters that have no channel, now and until each has one. */
+  /** Opens the missing channels, now and until each master has one. */
   #openMissing(): void {
     if (this.#closed || this.#timer !== undefined) return;
     this.#forgetOthers();

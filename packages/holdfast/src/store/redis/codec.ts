@@ -152,7 +152,7 @@ export function shortReply(command: T.Acquire | T.Release, now: number, fence: n
   return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
-/** Also says whether a signal moved the waiter. */
+/** The reply also says whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
   const status = textOf(list[0]);
   const now = Number(list[1]);

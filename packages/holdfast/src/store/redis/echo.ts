@@ -8,7 +8,7 @@ import type { EchoAnswer } from '../port.js';
 export const ECHO = 'return redis.call(ARGV[1], ARGV[2], ARGV[3])';
 
 export class Echo {
-  /** Under way. */
+  /** The message that is under way. */
   #text = '';
   #heard: () => void = () => undefined;
   #sent = 0;

@@ -18,7 +18,7 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-/** If the login of a new connection is refused; empty for another error. */
+/** The advice if the login of a new connection is refused; empty for another error. */
 export function loginAdvice(error: unknown): string {
   if (!(error instanceof Error && /^(WRONGPASS|NOAUTH)\b/.test(error.message))) return '';
   return ' (if the password was replaced, set the new one in the options of the client)';

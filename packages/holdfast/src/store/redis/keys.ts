@@ -4,7 +4,7 @@
  * records by pattern.
  */
 
-/** In the order of the scripts' headers. */
+/** The three keys of a resource, in the order of the scripts' headers. */
 export function keysOf(prefix: string, key: string): [string, string, string] {
   const main = mainKeyOf(prefix, key);
   return [main, `${main}:q`, `${main}:x`];
@@ -14,7 +14,7 @@ export function mainKeyOf(prefix: string, key: string): string {
   return `${prefix}{${escapeTag(key)}}`;
 }
 
-/** In the order of the scripts' headers. */
+/** The four keys of a gate, in the order of the scripts' headers. */
 export function gateKeysOf(prefix: string, key: string): [string, string, string, string] {
   const main = `${prefix}{${escapeTag(key)}}`;
   return [`${main}:g`, `${main}:ga`, `${main}:gp`, `${main}:gx`];
@@ -47,7 +47,7 @@ function widened(pattern: string): string {
   return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
 }
 
-/** Of the element that begins at `from`; `undefined` if it is not closed. */
+/** The end of the element that begins at `from`; `undefined` if it is not closed. */
 function endOfElement(pattern: string, from: number): number | undefined {
   if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
   if (pattern[from] !== '[') return from + 1;
@@ -59,7 +59,7 @@ function endOfElement(pattern: string, from: number): number | undefined {
   return at < pattern.length ? at + 1 : undefined;
 }
 
-/** Of a process. */
+/** The wake channel of a process. */
 export function channelOf(prefix: string, name: string): string {
   return `${prefix}wake:${name}`;
 }

@@ -39,7 +39,7 @@ export interface RenewalStore {
   readonly oneServer: OneServer;
   /** Executes a command of one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
-  /** For an error of the client. */
+  /** The failure for an error of the client. */
   readonly failure: (error: unknown) => Promise<StoreFailure>;
 }
 
@@ -69,7 +69,7 @@ export class ManyRenewals {
     }
   }
 
-  /** With its main record only; `undefined` if it needs the others. */
+  /** Renews with the main record only; `undefined` if the lease needs the others. */
   async one({ key, id, ttl, retention }: Renew): Promise<RenewReply | undefined> {
     const command = { op: 'renewMany', keys: [key], ids: [id], ttl, retention } as const;
     const {
@@ -113,7 +113,7 @@ export class ManyRenewals {
     return renewSingly(command, this.#store.renew);
   }
 
-  /** Those for which the first call needs all keys. */
+  /** Renews the leases for which the first call needs all keys. */
   async #renewRest(command: RenewMany, { now, left }: RenewManyReply): Promise<RenewManyReply> {
     const all = [...left];
     const rest = all.flatMap((one, index) => (one === NEEDS_ALL_KEYS ? [index] : []));
@@ -125,7 +125,10 @@ export class ManyRenewals {
     return { status: 'renewals', now, left: all, ...(failure && { failure }) };
   }
 
-  /** With all keys, at some places, into `left`. Resolves to the failure, if there is one. */
+  /**
+   * Renews with all keys, and writes the results at some places of `left`. Resolves to the failure,
+   * if there is one.
+   */
   async #renewWhole(
     command: RenewMany,
     places: number[],

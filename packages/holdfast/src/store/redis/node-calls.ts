@@ -45,7 +45,7 @@ export class NodeCalls {
   readonly #keyPrefix: string;
   readonly #prefix: string;
   readonly #checked = new Set<string>();
-  /** Of the checks under way, by the address of the node. */
+  /** The controls of the checks under way, by the address of the node. */
   readonly #controls = new Map<string, string>();
   /** Controls that were not refused since a node was checked. */
   #unchecked = 0;

@@ -25,7 +25,7 @@ import { provable } from './proven-port.js';
  * probability of 2^-64; if one has nine tenths of the keys, in one of 850 tests.
  */
 const LOOKS = 64;
-/** After a test without a result. */
+/** The pause after a test without a result. */
 const PAUSE_MS = 1000;
 
 /** Writes the mark if it gets no name, and otherwise looks for it. */
@@ -48,7 +48,7 @@ export const ONE_SERVER: { readonly sha: string; readonly look: string; readonly
 export class OneServer {
   readonly #client: ClientPort;
   readonly #prefix: string;
-  /** Of the last test. */
+  /** The connection of the last test. */
   #connection: unknown;
   #result: 'unknown' | 'asked' | 'one' | 'several' = 'unknown';
   #notBefore = 0;

@@ -28,7 +28,7 @@ import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
 
 const PROBE = 'return ARGV[1]';
-/** Of `answerWith`, for a reply without the proof. */
+/** The result of `answerWith` for a reply without the proof. */
 export const NO_PROOF: unique symbol = Symbol('no proof');
 
 /** The reply of the script repeats the last argument of the call. */
@@ -50,7 +50,7 @@ const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
-/** One for each port. */
+/** There is one for each port. */
 export function provenPort(port: ClientPort): ProvenPort {
   const known = proven.get(port);
   if (known !== undefined) return known;
@@ -163,7 +163,7 @@ function newProvenPort(port: ClientPort): ProvenPort {
   });
 }
 
-/** If the reply has the proof. See `scripts/lib/proof.lua`. */
+/** The result of a script, if its reply has the proof. See `scripts/lib/proof.lua`. */
 export function answerWith(proof: string, raw: unknown): unknown {
   // the reply of a connection inside MULTI has its own error
   if (raw === 'QUEUED') return raw;

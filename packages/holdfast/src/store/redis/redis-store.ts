@@ -50,9 +50,9 @@ async function loadAdvice(): Promise<void> {
 }
 
 const SCAN_COUNT = 500;
-/** Between two searches for the masters. */
+/** The shortest pause between two searches for the masters. */
 const REFRESH_MS = 200;
-/** Resources whose names are cached. */
+/** The most resources whose names are cached. */
 const NAMES_MAX = 1000;
 
 export class RedisStore implements Store {
@@ -61,7 +61,7 @@ export class RedisStore implements Store {
   readonly joins = true;
   readonly #client: ProvenPort;
   readonly #prefix: string;
-  /** Of each resource. */
+  /** The names of the keys of each resource. */
   #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: ManyRenewals;
@@ -173,7 +173,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** Those of locks are cached. */
+  /** The names of the keys; those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
     if (isGateCommand(command)) return gateKeysOf(this.#prefix, key);
@@ -186,7 +186,7 @@ export class RedisStore implements Store {
     return names;
   }
 
-  /** With the channel of this process at the node that executes the command. */
+  /** The command with the channel of this process at the node that executes it. */
   #addressed<C extends KeyCommand>(command: C): C {
     if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
       return command;
@@ -235,9 +235,9 @@ export class RedisStore implements Store {
   }
 
   /**
-   * With a call that names only the main record. While a slot moves, or after its move has stopped,
-   * no node executes a call with all three keys if it has only some of them; and most locks have no
-   * other. Resolves to `undefined` if the command needs the others.
+   * Executes a command with a call that names only the main record. While a slot moves, or after
+   * its move has stopped, no node executes a call with all three keys if it has only some of them;
+   * and most locks have no other. Resolves to `undefined` if the command needs the others.
    */
   async #withMainRecord(command: KeyCommand): Promise<Reply | undefined> {
     try {
@@ -371,7 +371,7 @@ export class RedisStore implements Store {
     return examine({ ports: [this.#client.plain], prefix: this.#prefix }, terms);
   }
 
-  /** With what to do about a reply of the server. */
+  /** The failure, with what to do about a reply of the server. */
   async #failure(error: unknown, op?: Command['op']): Promise<StoreFailure> {
     const { keyPrefix } = this.#client;
     const state = this.#client.state();

@@ -19,7 +19,7 @@ interface Repeat {
 
 export class ScriptLoader {
   readonly #client: ClientPort;
-  /** By SHA. */
+  /** The scripts whose text is under way, by SHA. */
   readonly #loading = new Set<string>();
   #repeats: Repeat[] = [];
 
@@ -27,7 +27,7 @@ export class ScriptLoader {
     this.#client = client;
   }
 
-  /** It was answered with NOSCRIPT. */
+  /** Sends a call again that was answered with NOSCRIPT. */
   repeat(call: ScriptCall, script: Pick<Script, 'text'>): Promise<unknown> {
     const source = script.text;
     if (!this.#loading.has(call.sha)) return this.#load(call, source);

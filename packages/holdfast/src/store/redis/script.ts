@@ -7,7 +7,7 @@ import { parts } from './generated/script-texts.js';
 export class Script {
   readonly #name: keyof typeof parts;
   #text: string | undefined;
-  /** Of the text: the server's name for the script. */
+  /** The hash of the text: the server's name for the script. */
   readonly sha: string;
 
   constructor(name: keyof typeof parts, sha: string) {
@@ -15,7 +15,7 @@ export class Script {
     this.sha = sha;
   }
 
-  /** As the server receives it. */
+  /** The text as the server receives it. */
   get text(): string {
     return (this.#text ??= parts[this.#name].join(''));
   }

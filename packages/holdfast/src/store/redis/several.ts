@@ -48,7 +48,7 @@ interface Group {
   /** On a cluster: the address of their node. */
   readonly at: string | undefined;
   readonly commands: Short[];
-  /** In the turn. */
+  /** Their places in the turn. */
   readonly places: number[];
 }
 
@@ -56,9 +56,9 @@ interface Group {
 export interface SeveralStore {
   readonly client: ClientPort;
   readonly prefix: string;
-  /** Of a command's resource. */
+  /** The name of the main record of a command's resource. */
   readonly mainKeyOf: (command: KeyCommand) => string;
-  /** With the channel of this process at the node of the key. */
+  /** The command with the channel of this process at the node of the key. */
   readonly addressed: (command: Short) => Short;
   readonly loader: ScriptLoader;
   readonly oneServer: OneServer;
@@ -69,7 +69,7 @@ export interface SeveralStore {
   readonly alone: (batch: readonly KeyCommand[], first?: unknown) => Promise<Reply>[];
   /** A `StoreFailure` if the client may have sent the command twice. */
   readonly once: (reply: Reply, command: KeyCommand, connection: unknown) => Reply;
-  /** For an error of the client. */
+  /** The failure for an error of the client. */
   readonly failure: (error: unknown, command: Short) => Promise<StoreFailure>;
 }
 
@@ -115,7 +115,7 @@ export class Several {
     return batch.map((_, place) => replies[place] ?? (others.next().value as Promise<Reply>));
   }
 
-  /** With its main record only; `undefined` if the command needs a call of its own. */
+  /** Executes a command with its main record only; `undefined` if it needs a call of its own. */
   async one(command: Short): Promise<Reply | undefined> {
     const { client, loader, mainKeyOf, addressed } = this.#store;
     const script = scriptOf([command]);
@@ -204,7 +204,7 @@ export class Several {
   }
 }
 
-/** `undefined`: none. */
+/** The keys that occur more than once; `undefined`: none. */
 function keysInTwo(batch: readonly KeyCommand[]): Set<string> | undefined {
   const all = new Set<string>();
   let twice: Set<string> | undefined;
@@ -221,7 +221,7 @@ function scriptOf([first]: readonly Short[]): Script {
 }
 
 /**
- * For commands of the same terms.
+ * The arguments for commands of the same terms.
  * @param names on a cluster, where they are no keys
  */
 export function argsOfMany(commands: readonly Short[], names?: NodeNames): string[] {

@@ -45,7 +45,7 @@ export async function measure(probe: Probe): Promise<Measured> {
   return { roundTrip, offset, time };
 }
 
-/** In ms. `undefined` if the user may not read it. */
+/** The time in ms; `undefined` if the user may not read it. */
 async function timeOf(probe: Probe): Promise<number | undefined> {
   try {
     const answer = (await probe.answer(probe.link.command(['TIME']))) as unknown[];

@@ -14,7 +14,7 @@ export async function infoOf(probe: Probe): Promise<Info | undefined> {
   return text === undefined ? undefined : parseInfo(text as string);
 }
 
-/** By name. `undefined` if the user may not read them. */
+/** Settings by name; `undefined` if the user may not read them. */
 export async function configOf(probe: Probe): Promise<ReadonlyMap<string, string> | undefined> {
   const words = ['CONFIG', 'GET', 'appendfsync'];
   const what = 'how often data is written to the disk';
@@ -47,7 +47,7 @@ function isEntry(value: unknown): value is { readonly key: unknown; readonly val
   return typeof value === 'object' && value !== null && 'key' in value && 'value' in value;
 }
 
-/** As `redis 7.0.15` or `valkey 9.0.1`. */
+/** The version, as `redis 7.0.15` or `valkey 9.0.1`. */
 export function versionOf(info: Info | undefined): string {
   const valkey = info?.get('valkey_version');
   if (valkey !== undefined) return `valkey ${valkey}`;

@@ -1,7 +1,7 @@
 /** Looks for slots of a cluster that are half moved: the move goes on, or has stopped. */
 import type { Probe } from './probe.js';
 
-/** In the line of a node about itself: it receives a slot `[93-<-id]`, or gives it `[93->-id]`. */
+/** A node says of itself that it receives a slot `[93-<-id]`, or gives it `[93->-id]`. */
 const OPEN = /\[(\d+)-([<>])-(\w+)\]/g;
 const SHOWN_MAX = 5;
 

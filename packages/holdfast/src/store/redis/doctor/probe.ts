@@ -15,7 +15,7 @@ export interface Deployment {
 /** The server did not answer, or refuses all commands. */
 export class Unusable extends Error {}
 
-/** Without the server. */
+/** A finding without the server. */
 export interface Found {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
@@ -72,12 +72,12 @@ export class Probe {
     throw new Unusable(this.port.state()?.text ?? text);
   }
 
-  /** For at most the time limit of a request. */
+  /** Waits for at most the time limit of a request. */
   answer<T>(answer: Promise<T>): Promise<T> {
     return limited(answer, this.port, this.terms);
   }
 
-  /** For a server that cannot be examined. */
+  /** The finding for a server that cannot be examined. */
   unusable(reason: string): void {
     this.add({
       code: 'unreachable',

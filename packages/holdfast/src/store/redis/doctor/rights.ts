@@ -51,7 +51,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   scan: 'list() does not work',
 };
 
-/** In lower case; `pubsub|numsub` for a subcommand. */
+/** The commands in lower case; `pubsub|numsub` for a subcommand. */
 export function triedCommands(quorum: boolean, cluster: boolean): string[] {
   const lines = [...linesOf(quorum), ...publishing(quorum, cluster, '')];
   return [...new Set([...lines.map(commandOf), 'eval', 'evalsha', 'scan', 'subscribe'])].sort();
@@ -95,7 +95,7 @@ export async function judgeRights(probe: Probe, names: ProbeNames): Promise<bool
   return true;
 }
 
-/** Those that are sent outside a script. */
+/** Tries the commands that are sent outside a script. */
 async function tryDirectly(probe: Probe, refused: Map<string, string>): Promise<void> {
   for (const words of [
     ['EVALSHA', '0'.repeat(40), '0'],
@@ -143,7 +143,7 @@ async function tryLines(
   }
 }
 
-/** Of a missing right, or of a command that the server does not have. */
+/** True for a missing right, or a command that the server does not have. */
 function isRefusal(reply: string): boolean {
   return isMissingRight(reply) || /unknown (?:redis )?command/i.test(reply);
 }

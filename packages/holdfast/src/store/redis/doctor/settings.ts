@@ -2,7 +2,7 @@
 import type { Info } from './facts.js';
 import type { Found, Probe } from './probe.js';
 
-/** Of the commands that the scripts use. */
+/** The oldest version with the commands that the scripts use. */
 const VERSION_MIN = 7;
 /** Above this part of the memory limit a server counts as nearly full. */
 const NEARLY_FULL = 0.9;

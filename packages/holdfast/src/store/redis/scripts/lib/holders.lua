@@ -5,7 +5,7 @@
 -- summary.
 local EXPIRE_LIMIT = 1000
 
--- See `unconsumedSignals` there.
+-- See `unconsumedSignals` in engine/resource.ts.
 local unconsumed_signals = {}
 
 local function read_holder(id)
@@ -44,7 +44,7 @@ end
 
 local more = false
 
--- 0 also if more waiters can be served.
+-- 0 if none is held, or if more waiters can be served.
 local function next_expiry()
   local first = sole and due_of(sole)
   if more then return 0 end
@@ -54,7 +54,7 @@ local function next_expiry()
   return first and math.max(0, first - now) or 0
 end
 
--- '' if there is none or there are several.
+-- The id of the only lease; '' if there is none or there are several.
 local function only_lease()
   if sole then return sole.id end
   return many and leases == 1 and redis.call('ZRANGE', expiries, 0, 0)[1] or ''
@@ -114,7 +114,7 @@ local function remove(h, ordered)
   end
 end
 
--- See `fits` there. A root that may be handed off is always `sole`.
+-- See `fits` in engine/resource.ts. A root that may be handed off is always `sole`.
 local function fits(weight)
   return used + weight <= capacity and not (sole and sole.hand_offs > 0)
 end
@@ -131,7 +131,7 @@ local function set_capacity(wanted_kind, wanted)
   if used == 0 then many = capacity ~= 1 end
 end
 
--- With the number of the change that it saw last.
+-- Also saves the number of the last change that the acquisition saw.
 local function save_change(h, id, weight, seq)
   if h.owner == '' then
     h.changes = seq
