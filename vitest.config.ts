@@ -12,6 +12,7 @@ const alias = {
   'holdfast-checker': here('verification/checker/src/index.ts'),
   'holdfast-testkit': here('packages/testkit/src/index.ts'),
   'holdfast-postgres': here('packages/postgres/src/index.ts'),
+  'holdfast-sqlite': here('packages/sqlite/src/index.ts'),
   'holdfast/register/contract': here('packages/holdfast/src/register-contract.ts'),
   'holdfast/register': here('packages/holdfast/src/register.ts'),
   holdfast: here('packages/holdfast/src/index.ts'),
@@ -53,6 +54,7 @@ const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
   'packages/dashboard/test/browser/*.test.ts',
   'packages/cli/test/server/failover.test.ts',
+  'packages/sqlite/test/server/node-sqlite.test.ts',
   'packages/holdfast/test/server/{*.failover,demo,quorum.suites,torture,*.crash}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,lost-servers,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
@@ -108,7 +110,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'packages/{cli,dashboard,otel,postgres}/test/unit/**/*.test.ts',
+            'packages/{cli,dashboard,otel,postgres,sqlite}/test/unit/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',
@@ -148,7 +150,7 @@ export default defineConfig({
           name: 'server',
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
-            'packages/{cli,otel,postgres}/test/server/**/*.test.ts',
+            'packages/{cli,otel,postgres,sqlite}/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
           exclude: [...ALONE, ...LONG],

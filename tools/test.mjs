@@ -41,6 +41,7 @@ const CHECKS = [
   { name: 'publint-cli', command: 'publint packages/cli --strict' },
   { name: 'publint-otel', command: 'publint packages/otel --strict' },
   { name: 'publint-postgres', command: 'publint packages/postgres --strict' },
+  { name: 'publint-sqlite', command: 'publint packages/sqlite --strict' },
   { name: 'publint-dashboard', command: 'publint packages/dashboard --strict' },
   { name: 'attw-dashboard', command: 'attw --pack packages/dashboard --profile esm-only' },
   { name: 'attw-otel', command: 'attw --pack packages/otel --profile esm-only' },
@@ -49,6 +50,7 @@ const CHECKS = [
     // an entry of SQL has no types
     command: 'attw --pack packages/postgres --profile esm-only --exclude-entrypoints holdfast.sql',
   },
+  { name: 'attw-sqlite', command: 'attw --pack packages/sqlite --profile esm-only' },
   { name: 'attw', command: 'attw --pack packages/holdfast/publish' },
   {
     name: 'api',

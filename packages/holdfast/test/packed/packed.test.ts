@@ -177,7 +177,7 @@ describe('a release', () => {
     const args = [release, '--repository', address];
     const tarballs = (await command(process.execPath, args)).trim().split('\n');
     const manifests = await Promise.all(tarballs.map((path) => packed(path, 'package.json')));
-    const others = ['dashboard', 'otel', 'postgres', 'cli'];
+    const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'cli'];
     const names = ['holdfast', ...others.map((name) => `holdfast-${name}`)];
     const folders = [undefined, ...others.map((name) => `packages/${name}`)];
     for (const [at, text] of manifests.entries()) {
@@ -195,7 +195,7 @@ describe('a release', () => {
     }
     const [page] = await Promise.all(tarballs.map((path) => packed(path, 'README.md')));
     expect(page).toContain(`](${address}/blob/v0.1.0/docs/`);
-    await companions(tarballs.slice(0, 4));
+    await companions(tarballs.slice(0, 5));
   });
 
   /** The companion packages load in both module systems, and their types are found in both. */
@@ -218,6 +218,7 @@ describe('a release', () => {
     const use = `const holdfast = new Holdfast(memory());
       const stop = instrument(holdfast);
       postgres(async () => []);
+      sqlite('locks.db');
       const view = dashboard(holdfast, { authorize: () => 'read' });
       void view.fetch(new Request('http://localhost/')).then(async (page) => {
         stop();
@@ -229,6 +230,7 @@ describe('a release', () => {
         'holdfast-otel': 'instrument',
         'holdfast-dashboard': 'dashboard',
         'holdfast-postgres': 'postgres',
+        'holdfast-sqlite': 'sqlite',
       };
       const lines = Object.entries(names).map(([name, used]) =>
         how === 'require'

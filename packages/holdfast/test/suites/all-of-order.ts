@@ -52,7 +52,7 @@ export function allOfOrder(backend: Backend): void {
     const circles: string[][] = [];
     // the commands of one turn on different keys are executed in any order, so a lock may be
     // awaited for a moment before a later one is released
-    const remote = { redis: 20, sentinel: 20, cluster: 20, postgres: 1000 };
+    const remote = { redis: 20, sentinel: 20, cluster: 20, postgres: 1000, sqlite: 1000 };
     const looks = { memory: 1, register: 20, quorum: 1000, ...remote }[backend.store];
     const watching = (async () => {
       for (let seen = 0; going && 'localHandOffs' in options; ) {

@@ -5,7 +5,11 @@
  * all instances of a backend share one server. A server starts when the first test of a file needs
  * it.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createTable, postgres } from 'holdfast-postgres';
+import { type ClientName as SqliteClient, sqlite } from 'holdfast-sqlite';
 import {
   type Postgres,
   type Server,
@@ -32,10 +36,13 @@ import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clie
 
 export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redis-6';
 
+type Embedded = 'memory' | 'register' | 'sqlite';
+type StoreName = Embedded | 'quorum' | 'postgres' | 'cluster' | 'sentinel' | 'redis';
+
 /** A store and a client that a suite runs on. */
 export interface Backend {
   readonly name: string;
-  readonly store: 'memory' | 'register' | 'quorum' | 'postgres' | 'cluster' | 'sentinel' | 'redis';
+  readonly store: StoreName;
   readonly client?: ClientName;
   readonly server?: ServerName;
   readonly protocol?: Protocol;
@@ -47,6 +54,8 @@ export interface Backend {
   start(): Promise<void>;
   /** Closes all instances, clients and servers. */
   close(): Promise<void>;
+  /** Removes what `start` made. */
+  end?(): Promise<void>;
 }
 
 /** A suite: a function that defines the tests of one backend. */
@@ -219,6 +228,29 @@ function postgresBackend(): Backend {
   };
 }
 
+/** By default the one that the package chooses. */
+const sqliteClient = process.env['HOLDFAST_SQLITE_CLIENT'] as SqliteClient | undefined;
+
+/** The store in a file of SQLite: each instance opens it itself, as in another process. */
+function sqliteBackend(): Backend {
+  const made = new Made();
+  let folder = '';
+  return {
+    name: 'sqlite',
+    store: 'sqlite',
+    make: async (options = {}) =>
+      made.add(new Holdfast(sqlite(join(folder, 'locks.db'), { client: sqliteClient }), options)),
+    get admin(): Server {
+      throw new Error('SQLite has no server');
+    },
+    start: async () => {
+      folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'));
+    },
+    close: () => made.close(),
+    end: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
 /** Servers that a test file shares, redis and valkey in turn. */
 const members: Promise<Server>[] = [];
 
@@ -302,6 +334,9 @@ export const QUORUM: Backend = quorumBackend();
 /** The store of holdfast-postgres, with `pg`. */
 export const POSTGRES: Backend = postgresBackend();
 
+/** The store of holdfast-sqlite, with the client that it chooses. */
+export const SQLITE: Backend = sqliteBackend();
+
 /** Each client on each server, with the client's default protocol. */
 export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
   CLIENTS.map((client) => redisBackend(client, server, usual(client))),
@@ -327,6 +362,7 @@ export function onBackends(name: string, backends: readonly Backend[], suite: Su
     (_, backend) => {
       beforeAll(() => backend.start());
       afterEach(() => backend.close());
+      afterAll(() => backend.end?.());
       suite(backend);
     },
   );

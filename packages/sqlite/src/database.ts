@@ -1,0 +1,88 @@
+/**
+ * The open file.
+ *
+ *     closed --call--> opening --> open --close, an error, another file has its name--> closed
+ *
+ * A call that finds the file locked by another connection has changed nothing. It pauses by timers
+ * and is repeated, so the event loop goes on. SQLite's own waiting (`busy_timeout`) sleeps in the
+ * call.
+ */
+import { performance } from 'node:perf_hooks';
+import { RegisterError } from 'holdfast/register';
+import { timeOf } from './boot-clock.js';
+import type { Client } from './client.js';
+import { failureOf, meaningOf } from './failures.js';
+import { type Open, openFile } from './opening.js';
+import { isThere } from './place.js';
+
+/** So many repetitions come with the next turn of the event loop: most changes take less than it. */
+const TURNS = 3;
+/** The longest pause, in ms. They begin at 1 ms. */
+const PAUSE_MAX_MS = 16;
+
+export interface DatabaseTerms {
+  readonly path: string;
+  load(): Promise<Client>;
+  /** The longest time of repetitions in ms. */
+  readonly timeout: number;
+}
+
+export class Database {
+  readonly path: string;
+  readonly #terms: DatabaseTerms;
+  #client: Client | undefined;
+  #open: Open | undefined;
+  /** The calls that find the file locked at the moment. */
+  #waiting = 0;
+
+  constructor(terms: DatabaseTerms) {
+    this.path = terms.path;
+    this.#terms = terms;
+  }
+
+  /** True while another program keeps the file locked. */
+  get isLocked(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /**
+   * Runs statements, again if the file is locked. They must not leave a transaction open.
+   * @param run gets the open file and the time, in microseconds
+   */
+  async run<T>(run: (open: Open, time: number) => T): Promise<T> {
+    const client = (this.#client ??= await this.#terms.load());
+    const end = performance.now() + this.#terms.timeout;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const open = (this.#open ??= openFile(client, this.path));
+        const result = run(open, timeOf(open.origin));
+        if (isThere(this.path, open.identity)) return result;
+        throw new RegisterError('unanswered', `${this.path} was removed or replaced`);
+      } catch (error) {
+        const isBusy = meaningOf(error) === 'busy';
+        if (!isBusy) this.close();
+        if (!isBusy || performance.now() >= end) throw failureOf(error, this.path);
+      }
+      this.#waiting += 1;
+      await pause(attempt);
+      this.#waiting -= 1;
+    }
+  }
+
+  /** Closes the file. A later call opens it again. */
+  close(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    try {
+      open?.handle.close();
+    } catch {
+      // what could not be written then is in the log, which the next process reads
+    }
+  }
+}
+
+function pause(attempt: number): Promise<void> {
+  if (attempt < TURNS) return new Promise((resolve) => setImmediate(resolve));
+  const longest = Math.min(PAUSE_MAX_MS, 2 ** (attempt - TURNS));
+  return new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random())));
+}

@@ -1,0 +1,83 @@
+/** The options of this package and their checks. */
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HoldfastError } from 'holdfast';
+
+/** The clients that this package knows. */
+export type ClientName = 'better-sqlite3' | 'node:sqlite';
+
+/** Options of `sqlite`. */
+export interface SqliteOptions {
+  /** The client. By default better-sqlite3 if it is installed, or else that of Node itself. */
+  readonly client?: ClientName | undefined;
+  /** False: no sockets for messages, so waiters poll. Default true. */
+  readonly listen?: boolean | undefined;
+  /**
+   * How long a call waits for another program that has locked the file, in ms. 100 to 60,000;
+   * default 3,000.
+   */
+  readonly timeout?: number | undefined;
+  /**
+   * The most characters of the state of one key, which has all of its holders and waiters. A
+   * command that would make it longer is refused. 1,024 to 1,048,576; default 131,072, which is
+   * about 350 waiters.
+   */
+  readonly stateMax?: number | undefined;
+}
+
+/** The options with their defaults. */
+export interface Settings {
+  readonly client: ClientName | undefined;
+  readonly listen: boolean;
+  readonly timeout: number;
+  readonly stateMax: number;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['client', 'listen', 'timeout', 'stateMax']);
+const CLIENTS: ReadonlySet<unknown> = new Set(['better-sqlite3', 'node:sqlite', undefined]);
+
+export function settingsOf(options: SqliteOptions): Settings {
+  if (typeof options !== 'object' || options === null) throw bad('options', 'an object', options);
+  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
+  if (unknown !== undefined) {
+    const all = [...OPTIONS].join(', ');
+    const message = `Holdfast: unknown option "${unknown}" (the options are ${all})`;
+    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: unknown });
+  }
+  const { client, listen = true } = options;
+  if (!CLIENTS.has(client)) throw bad('client', '"better-sqlite3" or "node:sqlite"', client);
+  if (typeof listen !== 'boolean') throw bad('listen', 'true or false', listen);
+  return {
+    client,
+    listen,
+    timeout: whole('timeout', options.timeout, 3000, 100, 60_000),
+    stateMax: whole('stateMax', options.stateMax, 131_072, 1024, 1_048_576),
+  };
+}
+
+/** The absolute path of the file, checked. */
+export function pathOf(given: unknown): string {
+  if (given instanceof URL && given.protocol === 'file:') return fileURLToPath(given);
+  const isPath = typeof given === 'string' && given !== '' && !given.includes('\0');
+  if (given === ':memory:') {
+    throw bad('path', 'a file: other processes cannot see a database in memory', given);
+  }
+  // SQLite may take such a text for the URI of a file, with settings
+  if (isPath && !given.startsWith('file:')) return resolve(given);
+  throw bad('path', 'the path of a file, or a URL object of one', given);
+}
+
+function whole(option: string, given: unknown, usual: number, min: number, max: number): number {
+  const value = given ?? usual;
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) {
+    return value as number;
+  }
+  throw bad(option, `a whole number from ${min} to ${max}`, given);
+}
+
+/** An error for an argument that is not valid. */
+function bad(option: string, expected: string, got: unknown): HoldfastError {
+  const shown = typeof got === 'object' && got !== null ? 'an object' : JSON.stringify(got);
+  const message = `Holdfast: option "${option}" must be ${expected}, not ${shown ?? typeof got}`;
+  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+}

@@ -1,0 +1,36 @@
+/** The removal of rows whose states may be forgotten: a part of the file at a time. */
+import type { Database } from './database.js';
+import { ROWS, type Row } from './sql.js';
+
+/** After so many new rows of this process, it looks at the next part, which has more of them. */
+const EVERY = 200;
+
+export class Sweeps {
+  #added = 0;
+  /** The last key that was looked at. */
+  #after = '';
+
+  /**
+   * Rows were added, and committed. The next part follows in a turn of its own: a sweep is a
+   * transaction, and may close the file after an error.
+   */
+  added(count: number, database: Database): void {
+    const before = this.#added;
+    this.#added += count;
+    if (Math.floor(before / EVERY) === Math.floor(this.#added / EVERY)) return;
+    setImmediate(() => void this.#next(database).catch(() => undefined));
+  }
+
+  async #next(database: Database): Promise<void> {
+    await database.run(({ statements, transaction }, time) => {
+      const rows = statements.sweepable.all(this.#after) as Pick<Row, 'key' | 'forgetAt'>[];
+      const old = rows.filter(({ forgetAt }) => forgetAt <= time);
+      if (old.length > 0) {
+        transaction(() => {
+          for (const { key } of old) statements.sweep.run(key, time);
+        });
+      }
+      this.#after = rows.length < ROWS ? '' : (rows.at(-1)?.key ?? '');
+    });
+  }
+}

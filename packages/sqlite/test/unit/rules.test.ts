@@ -1,0 +1,122 @@
+/** The meaning of errors, the options, the place of a file, and the clock. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { RegisterError } from 'holdfast/register';
+import { describe, expect, it } from 'vitest';
+import { bootId, newOrigin, timeOf } from '../../src/boot-clock.js';
+import { failureOf, meaningOf } from '../../src/failures.js';
+import { findingsOf } from '../../src/findings.js';
+import { pathOf, settingsOf } from '../../src/options.js';
+import { checkPlace } from '../../src/place.js';
+import { inFolder } from '../support.js';
+
+const folder = inFolder();
+
+/** An error of a client: better-sqlite3 gives names, and node:sqlite numbers. */
+const named = (code: string): Error => Object.assign(new Error(`words of ${code}`), { code });
+const numbered = (errcode: number): Error => {
+  return Object.assign(new Error(`words of ${errcode}`), { code: 'ERR_SQLITE_ERROR', errcode });
+};
+const ofSystem = (code: string): Error => Object.assign(named(code), { syscall: 'open' });
+
+describe('an error', () => {
+  it.each([
+    ['busy', ['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_LOCKED'], [5, 517, 6, 15]],
+    ['transient', ['SQLITE_FULL', 'SQLITE_CANTOPEN', 'SQLITE_NOMEM'], [13, 14, 7, 17]],
+    ['unanswered', ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR'], [10, 1034]],
+    ['refused', ['SQLITE_CORRUPT', 'SQLITE_READONLY_DBMOVED', 'SQLITE_NOTADB'], [11, 8, 26, 1]],
+  ] as const)('of SQLite: %s', (meaning, names, numbers) => {
+    for (const one of names) expect([one, meaningOf(named(one))]).toEqual([one, meaning]);
+    for (const one of numbers) expect([one, meaningOf(numbered(one))]).toEqual([one, meaning]);
+  });
+
+  it('of the system is refused if it stays, and may pass otherwise', () => {
+    for (const code of ['ENOENT', 'EACCES', 'EROFS'])
+      expect(meaningOf(ofSystem(code))).toBe('refused');
+    expect(meaningOf(ofSystem('EMFILE'))).toBe('transient');
+    // no call of the system: nothing is known
+    expect(meaningOf(named('ENOENT'))).toBe('unanswered');
+    expect(meaningOf(new TypeError('x'))).toBe('unanswered');
+    expect(meaningOf('x')).toBe('unanswered');
+  });
+
+  it('has the words of SQLite, the path, and an advice', () => {
+    const failure = failureOf(numbered(13), '/a/locks.db');
+    expect(failure).toBeInstanceOf(RegisterError);
+    expect(failure).toMatchObject({ kind: 'transient' });
+    expect(failure.message).toBe('/a/locks.db: words of 13; the disk has no space left');
+    expect(failureOf(failure, '/b')).toBe(failure);
+  });
+});
+
+describe('options', () => {
+  it.each([
+    [{ client: 'sqlite3' }, 'client'],
+    [{ listen: 'yes' }, 'listen'],
+    [{ timeout: 99 }, 'timeout'],
+    [{ stateMax: 1.5 }, 'stateMax'],
+    [{ wal: true }, 'wal'],
+    [null, 'options'],
+  ])('%j is refused', (given, option) => {
+    const wrong = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option });
+    expect(() => settingsOf(given as never)).toThrow(wrong);
+  });
+
+  it.each(['', 'a\0b', ':memory:', 'file:locks.db', 1, new URL('http://a/')])(
+    'the path %s is refused',
+    (path) => {
+      const wrong = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option: 'path' });
+      expect(() => pathOf(path)).toThrow(wrong);
+    },
+  );
+
+  it('a path is that of the folder at the time of the call', () => {
+    expect(pathOf('locks.db')).toBe(join(process.cwd(), 'locks.db'));
+    expect(pathOf(pathToFileURL('/a/b c.db'))).toBe('/a/b c.db');
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the file system', () => {
+  it.each([
+    ['NFS', 0x6969],
+    ['SMB', 0xfe534d42],
+    ['9P', 0x01021997],
+  ])('%s is refused', (name, type) => {
+    const refused = expect.objectContaining({
+      kind: 'refused',
+      message: expect.stringMatching(`is on ${name}, .* use a disk of this machine`),
+    });
+    expect(() => checkPlace(join(folder.path, 'a.db'), type)).toThrow(refused);
+  });
+
+  it('of this machine is taken', () => {
+    checkPlace(join(folder.path, 'a.db'));
+    const tmpfs = 0x01021994;
+    checkPlace(join(folder.path, 'a.db'), tmpfs);
+  });
+});
+
+describe('the clock', () => {
+  it('counts from the origin with the monotonic clock, or is the wall clock', () => {
+    const boot = bootId();
+    expect(bootId()).toBe(boot);
+    const wall = Date.now() * 1000;
+    for (const origin of [
+      { boot: 'a', origin: newOrigin() },
+      { boot: '', origin: 0 },
+    ]) {
+      expect(Math.abs(timeOf(origin) - wall)).toBeLessThan(5_000_000);
+    }
+    // a wall clock that was set by an hour changes no time of the file
+    const hour = 3_600_000_000;
+    const ahead = { boot: 'a', origin: newOrigin() + hour };
+    expect(timeOf(ahead) - wall).toBeGreaterThan(hour - 1_000_000);
+  });
+
+  it('that is far from the wall clock is a finding', () => {
+    expect(findingsOf(folder.path, 1_000_000)).toEqual([]);
+    expect(findingsOf(folder.path, 3_600_000_000)).toMatchObject([
+      { code: 'sqlite:clock-was-set', severity: 'notice' },
+    ]);
+  });
+});
