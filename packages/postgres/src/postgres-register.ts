@@ -83,20 +83,12 @@ export class PostgresRegister implements Register {
     return this.#reads.add(key);
   }
 
-  readMany(keys: readonly string[]): Promise<Versioned[]> {
-    return Promise.all(keys.map((key) => this.#reads.add(key)));
-  }
-
   async swap(key: string, version: string, change: Change): Promise<Swapped> {
     const swapped = await this.#swaps.add({ key, version, change });
     if (swapped === false && version !== NONE && change.grants !== false) {
       this.#failed.set(key, version);
     }
     return swapped;
-  }
-
-  swapMany(swaps: readonly Swap[]): Promise<Swapped[]> {
-    return Promise.all(swaps.map(({ key, version, change }) => this.swap(key, version, change)));
   }
 
   async *scan(

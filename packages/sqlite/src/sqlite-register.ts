@@ -73,16 +73,8 @@ export class SqliteRegister implements Register {
     return this.#reads.add(key);
   }
 
-  readMany(keys: readonly string[]): Promise<Versioned[]> {
-    return Promise.all(keys.map((key) => this.#reads.add(key)));
-  }
-
   swap(key: string, version: string, change: Change): Promise<Swapped> {
     return this.#swaps.add({ key, version, change });
-  }
-
-  swapMany(swaps: readonly Swap[]): Promise<Swapped[]> {
-    return Promise.all(swaps.map((swap) => this.#swaps.add(swap)));
   }
 
   async *scan(prefix: string, within: TimeLimit): AsyncIterable<{ key: string; found: Versioned }> {

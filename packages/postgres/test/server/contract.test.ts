@@ -1,6 +1,6 @@
 /** The contract of registers, with each client. */
 import { PGlite } from '@electric-sql/pglite';
-import type { Register } from 'holdfast/register';
+import type { Register, Swap, Swapped, Versioned } from 'holdfast/register';
 import { registerCases } from 'holdfast/register/contract';
 import postgresJs from 'postgres';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -33,10 +33,21 @@ const CLIENTS: Record<string, () => unknown> = {
   },
 };
 
+/** It sends calls together by itself. The cases about several keys show that. */
+class Together extends PostgresRegister implements Register {
+  readMany(keys: readonly string[]): Promise<Versioned[]> {
+    return Promise.all(keys.map((key) => this.read(key)));
+  }
+
+  swapMany(swaps: readonly Swap[]): Promise<Swapped[]> {
+    return Promise.all(swaps.map(({ key, version, change }) => this.swap(key, version, change)));
+  }
+}
+
 describe.each(Object.entries(CLIENTS))('with %s', (_, open) => {
   const make = (): Register => {
     const settings = settingsOf({});
-    return new PostgresRegister({ driver: driverFor(open(), settings), ...settings });
+    return new Together({ driver: driverFor(open(), settings), ...settings });
   };
   for (const one of registerCases) it(one.name, () => one.run(make), 60_000);
 });

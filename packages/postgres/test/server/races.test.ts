@@ -130,16 +130,19 @@ describe('swaps of many keys', () => {
       const states = await Promise.all(
         registers.map(async (one, at) => {
           const keys = at === 0 ? all : all.toReversed();
-          const found = await one.readMany(keys);
+          const found = await Promise.all(keys.map((key) => one.read(key)));
           const swaps = keys.map((key, index) => {
             const { version } = found[index] as { version: string };
             return { key, version, change: change(`${turn} ${at}`) };
           });
-          const swapped = await one.swapMany(swaps);
+          const swapped = await Promise.all(
+            swaps.map((swap) => one.swap(swap.key, swap.version, swap.change)),
+          );
           return new Map(keys.map((key, index) => [key, swapped[index] !== false]));
         }),
       );
-      const seen = await (registers[0] as PostgresRegister).readMany(all);
+      const [reader] = registers as [PostgresRegister];
+      const seen = await Promise.all(all.map((key) => reader.read(key)));
       for (const [at, key] of all.entries()) {
         const { state } = seen[at] as { state: string };
         const winner = Number(state.split(' ')[1]);

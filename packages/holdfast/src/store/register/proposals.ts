@@ -38,6 +38,7 @@ import {
 } from './pending.js';
 import { type Answering, LeftCommands } from './left-commands.js';
 import { type KnownTime, latestOf, shortened, timeOf } from './known-time.js';
+import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
 import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
 
@@ -57,6 +58,8 @@ const KEEP_MS = 5000;
 /** The parts that all keys of a store share. */
 export interface ProposalParts {
   readonly register: PeerRegister;
+  /** Its reads and swaps, those of one turn together. */
+  readonly turns: Turns;
   readonly clock: Clock;
   /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly fraction: () => number;
@@ -291,11 +294,11 @@ export class Proposals {
    * @param isOwner true if this process was about to change the key itself
    */
   async #read(batch: readonly Pending[], isOwner: boolean): Promise<Current | Taken> {
-    const { clock, register } = this.#parts;
+    const { clock, register, turns } = this.#parts;
     const askedAt = clock.now();
     const mayPass = !isOwner && batch.every((one) => mayYield(one));
     if (!mayPass || register.readFree === undefined) {
-      return this.#loaded(checkedVersioned(await register.read(this.#name)), askedAt);
+      return this.#loaded(checkedVersioned(await turns.read(this.#name)), askedAt);
     }
     const isCalm = batch.every(({ command }) => command.op !== 'acquire');
     const read = await register.readFree(this.#name, leavingOf(batch), isCalm);
@@ -329,12 +332,12 @@ export class Proposals {
     applied: Applied,
     isLikely: boolean,
   ): Promise<boolean> {
-    const { register, clock } = this.#parts;
+    const { register, turns, clock } = this.#parts;
     const { engine } = current;
     const { body, time, pushes } = applied;
     const askedAt = clock.now();
     const late = latestOf(current, askedAt) - time;
-    const swapping = register.swap(this.#name, current.version, {
+    const swapping = turns.swap(this.#name, current.version, {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
       fence: fenceOf(this.#key, engine),

@@ -19,6 +19,7 @@ import { failureOf } from './pending.js';
 import type { Errand, PeerRegister } from './peers.js';
 import { keyOf, nameOf } from './names.js';
 import { canWait } from './patience.js';
+import { turnsOf } from './turns.js';
 import { Users } from './users.js';
 
 /** The most keys whose last state is kept. */
@@ -57,7 +58,7 @@ export class RegisterStore implements Store {
     this.#prefix = prefix;
     this.#options = { ...options, users };
     this.#users = users;
-    this.#parts = { register, clock, fraction, stateMax };
+    this.#parts = { register, turns: turnsOf(register), clock, fraction, stateMax };
     if (register.peers === undefined) return;
     register.peers.listener = {
       handedOver: (name, state) => this.#proposals.get(name)?.handedOver(state),

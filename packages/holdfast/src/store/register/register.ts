@@ -134,7 +134,9 @@ export interface Register {
 
   /**
    * Several swaps of different keys, each independent: one may lose, and others win. The results
-   * come in the order of the swaps.
+   * come in the order of the swaps. An error is that of all: `refused` means that none took effect,
+   * and each is then tried alone. A register that sends calls of `swap` together by itself needs
+   * neither this nor `readMany`.
    */
   swapMany?(swaps: readonly Swap[]): Promise<readonly Swapped[]>;
 
