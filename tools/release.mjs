@@ -32,14 +32,15 @@ if (first.status !== 0) process.exit(first.status ?? 1);
 const { version, repository, homepage, bugs } = read(join(own, 'package.json'));
 
 // the command line needs the dashboard
-for (const name of ['dashboard', 'otel', 'postgres', 'sqlite', 'cli']) {
+const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'cli'];
+for (const name of others) {
   const problem = problemOf(read(join(packages, name, 'package.json')));
   if (problem === undefined) continue;
   console.error(`No release: ${problem}`);
   process.exit(1);
 }
 console.log(first.stdout.trim());
-for (const name of ['dashboard', 'otel', 'postgres', 'sqlite', 'cli']) console.log(await pack(name));
+for (const name of others) console.log(await pack(name));
 
 /**
  * Why a package cannot be released; `undefined` if it can: all packages have one version, and name

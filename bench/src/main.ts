@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { startServer } from 'holdfast-testkit';
 import { drawPictures } from './draw/pictures.js';
 import { drawScale } from './draw/scale-pictures.js';
+import { printFiles } from './files.js';
 import { printIdle } from './idle.js';
 import { installPeers } from './install.js';
 import { describeMachine, load } from './machine.js';
@@ -117,6 +118,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.idle) return printIdle(settings);
   if (settings.scale) return printScale(settings);
   if (settings.list) return printLists(settings);
+  if (settings.files) return printFiles(settings);
   if (settings.short) return printShortPaths(settings);
   await printSizes();
   if (settings.size) return;

@@ -121,6 +121,8 @@ export interface Settings {
   readonly plans: boolean;
   /** Measures only the listing of many locks. */
   readonly list: boolean;
+  /** Measures only locks in a file, beside a lock file. */
+  readonly files: boolean;
   /** Measures only what the short paths of the scripts earn. */
   readonly short: boolean;
   /** The arguments as given, for the result. */
@@ -156,6 +158,7 @@ export const USAGE: string = `npm run bench -- [options]
   --million        with --scale: also 1,000,000 leases
   --store NAME     with --scale: one of ${KINDS.join(', ')}; may be repeated (default all)
   --list           measures only the listing of 100,000 and 1,000,000 locks
+  --files          measures only locks in a file of SQLite, beside a lock file
   --short          measures only what each short path of the scripts earns
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
@@ -189,6 +192,7 @@ export function readSettings(args: string[]): Settings | undefined {
       plans: { type: 'boolean', default: false },
       store: { type: 'string', multiple: true },
       list: { type: 'boolean', default: false },
+      files: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
     },
   });
@@ -224,6 +228,7 @@ export function readSettings(args: string[]): Settings | undefined {
     plans: values.plans,
     kinds: chosen('store', values.store, KINDS),
     list: values.list,
+    files: values.files,
     short: values.short,
     command: ['npm run bench --', ...args].join(' '),
   };

@@ -15,7 +15,7 @@ import { failureOf, meaningOf } from './failures.js';
 import { type Open, openFile } from './opening.js';
 import { isThere } from './place.js';
 
-/** So many repetitions come with the next turn of the event loop: most changes take less than it. */
+/** So many repetitions come with the next turn of the event loop: most changes take less time. */
 const TURNS = 3;
 /** The longest pause, in ms. They begin at 1 ms. */
 const PAUSE_MAX_MS = 16;

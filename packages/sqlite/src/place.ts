@@ -9,7 +9,7 @@ export interface Identity {
   readonly ino: number;
 }
 
-/** File systems of several machines, by the `f_type` of Linux: "statfs", section 2 of its manual. */
+/** File systems of several machines, by the `f_type` of Linux, see its manual for `statfs`. */
 const SHARED: ReadonlyMap<number, string> = new Map([
   ...([
     [0x6969, 'NFS'],

@@ -19,7 +19,7 @@ import { RegisterError } from 'holdfast/register';
 
 /** The most bytes of the path of a socket: Linux has 107, and others 103. */
 const PATH_MAX = 103;
-/** A socket is bound some moments before it takes connections, so a new one is not removed, in ms. */
+/** A socket is bound before it takes connections, so a new one is not removed, in ms. */
 const NEW_MS = 60_000;
 /** The most sockets that are looked at. */
 const TIDY_MAX = 100;

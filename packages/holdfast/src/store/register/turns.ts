@@ -21,12 +21,13 @@ interface Asked<Q, A> {
 export type Turns = Pick<PeerRegister, 'read' | 'swap'>;
 
 export function turnsOf(register: PeerRegister): Turns {
-  const { readMany, swapMany } = register;
   const read = (key: string): Promise<PeerVersioned> => register.read(key);
   const swap = ({ key, version, change }: Swap): Promise<Swapped> =>
     register.swap(key, version, change as PeerChange);
-  const reads = readMany && collect(read, (keys) => readMany.call(register, keys));
-  const swaps = swapMany && collect(swap, (all) => swapMany.call(register, all));
+  const reads =
+    register.readMany && collect(read, async (keys) => (await register.readMany?.(keys)) ?? []);
+  const swaps =
+    register.swapMany && collect(swap, async (all) => (await register.swapMany?.(all)) ?? []);
   return {
     read: reads ?? read,
     swap: (key, version, change) => (swaps ?? swap)({ key, version, change }),
