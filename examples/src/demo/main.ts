@@ -1,11 +1,14 @@
 /** The demo: three scenarios. It exits with code 0 only if all checks of all scenarios pass. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fiveWorkers } from './scenarios/five-workers.js';
 import { killedServers } from './scenarios/killed-servers.js';
 import { killed } from './scenarios/killed.js';
 import { paused } from './scenarios/paused.js';
-import type { WorkerGroup, WorkerHost, DemoWorker } from './workers/workers.js';
-import { embeddedWorkers } from './workers/embedded.js';
+import type { DemoWorker } from './workers/workers.js';
+import { urlOf } from './workers/connection.js';
 import { processWorkers } from './workers/processes.js';
 import { type QuorumServers, startQuorum } from './workers/quorum-servers.js';
 import { type Fault, faultOf, NORMAL, type Pace, QUICK } from './plan.js';
@@ -15,7 +18,7 @@ import { DemoRunner } from './runner.js';
 
 const USAGE = `npm run demo -- [--redis URL | --quorum] [--quick]
 
-  --redis URL   keep the locks on this server, and run each worker in its own process
+  --redis URL   keep the locks on this server; by default they are in a temporary file
   --quorum      start five servers, and kill two of them while five workers contend
   --quick       use fewer workers and shorter times`;
 
@@ -39,10 +42,11 @@ async function main(): Promise<number> {
     throw new Error('--quorum starts its own servers, so it cannot be used with --redis');
   }
   const servers = values.quorum === true ? await startQuorum() : undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
   let code = 130;
   try {
-    const url = servers?.url ?? values.redis;
-    runner.group = await createWorkers(url, pace.workers, runner);
+    const url = servers?.url ?? values.redis ?? urlOf(join(folder, 'locks.db'));
+    runner.group = await processWorkers(pace.workers, url, runner);
     runner.display = displayFor(process.stdout);
     code = (await runScenarios(runner, pace, fault, servers)) ? 0 : 1;
   } catch (error) {
@@ -50,18 +54,10 @@ async function main(): Promise<number> {
   } finally {
     await runner.group?.close();
     await servers?.stop();
+    rmSync(folder, { recursive: true, force: true });
   }
   if (code === 130) runner.display.print(line(''), line(' interrupted: all workers ended'));
   return code;
-}
-
-function createWorkers(
-  url: string | undefined,
-  size: number,
-  host: WorkerHost,
-): Promise<WorkerGroup> {
-  if (url === undefined) return Promise.resolve(embeddedWorkers(size, host));
-  return processWorkers(size, url, host);
 }
 
 async function runScenarios(

@@ -1,4 +1,4 @@
-/** Workers in separate processes, with a server: killed by SIGKILL, paused by SIGSTOP. */
+/** Workers in separate processes: killed by SIGKILL, paused by SIGSTOP. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ import {
   type DisplayTexts,
 } from './workers.js';
 import type { Step, ToDemo, ToWorker } from './messages.js';
-import { connect, hostOf } from './redis.js';
+import { connect, placeOf } from './connection.js';
 
 const WORKER = fileURLToPath(new URL('./worker-main.js', import.meta.url));
 const CLOSE_TIMEOUT_MS = 2000;
@@ -42,7 +42,6 @@ export async function processWorkers(
     workers,
     observer: connection.holdfast,
     texts: textsFor(size, url),
-    renews: true,
     close,
   };
 }
@@ -62,11 +61,6 @@ function textsFor(size: number, url: string): DisplayTexts {
       'writes without checking the lease. The resource refuses its old fence.',
     ],
   };
-}
-
-function placeOf(url: string): string {
-  const urls = url.split(',');
-  return urls.length === 1 ? hostOf(url) : `a quorum of ${urls.length} servers`;
 }
 
 class ProcessWorker implements DemoWorker {
@@ -90,7 +84,7 @@ class ProcessWorker implements DemoWorker {
     });
   }
 
-  /** Resolves when the worker is connected to the server. */
+  /** Resolves when the worker is connected. */
   async connect(url: string, prefix: string): Promise<void> {
     const ready = new Promise<void>((resolve) => {
       this.#ready = resolve;

@@ -1,6 +1,6 @@
 /** Main module of a worker's process. It executes the demo's messages and exits with the demo. */
 import type { Step, ToDemo, ToWorker } from './messages.js';
-import { type Connection, connect } from './redis.js';
+import { type Connection, connect } from './connection.js';
 import type { Access } from '../resource.js';
 import { now } from '../time.js';
 import { runTask, type TaskContext } from '../task.js';

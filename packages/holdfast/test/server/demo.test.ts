@@ -57,9 +57,10 @@ beforeAll(() => {
 });
 
 describe.concurrent('demo', { timeout: 60_000 }, () => {
-  it('passes all checks, embedded', async () => {
+  it('passes all checks with processes on a file, without a server', async () => {
     const { code, output } = await run([]);
     for (const line of PASSED) expect(output).toMatch(line);
+    for (const word of ['SQLite', 'SIGKILL', 'SIGSTOP']) expect(output).toContain(word);
     expect(output).not.toContain('✗');
     expect(code).toBe(0);
   });

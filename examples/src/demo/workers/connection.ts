@@ -1,5 +1,7 @@
 /** Connections of the demo. */
+import { basename } from 'node:path';
 import { Holdfast, quorum } from 'holdfast';
+import { sqlite } from 'holdfast-sqlite';
 import { Redis } from 'ioredis';
 
 export interface Connection {
@@ -11,8 +13,21 @@ const TIMEOUT_MS = 4000;
 /** A short retention, so that no key of the demo remains on the server. */
 const RETENTION_MS = 3000;
 
+/** Before the path of a file. */
+const FILE = 'sqlite:';
+
+/** The URL of the locks in a file. */
+export const urlOf = (file: string): string => `${FILE}${file}`;
+
+/** The name of the place of the locks. */
+export function placeOf(url: string): string {
+  if (url.startsWith(FILE)) return `the file ${basename(url)} (SQLite), no server`;
+  const urls = url.split(',');
+  return urls.length === 1 ? hostOf(url) : `a quorum of ${urls.length} servers`;
+}
+
 /** The host and port of a URL, safe to print: the URL may contain a password. */
-export function hostOf(url: string): string {
+function hostOf(url: string): string {
   const { protocol, host } = URL.canParse(url) ? new URL(url) : { protocol: '', host: '' };
   if (!/^rediss?:$/.test(protocol) || host === '') {
     throw new Error('--redis needs a URL such as redis://127.0.0.1:6379');
@@ -21,15 +36,20 @@ export function hostOf(url: string): string {
 }
 
 /**
- * Connects to a server, or to the servers of a quorum.
+ * Opens a file, or connects to a server, or to the servers of a quorum.
  * @param url one URL, or several with commas between them
  */
 export async function connect(url: string, prefix: string, label: string): Promise<Connection> {
+  const settings = { prefix, label, retention: RETENTION_MS };
+  if (url.startsWith(FILE)) {
+    const holdfast = new Holdfast(sqlite(url.slice(FILE.length)), settings);
+    return { holdfast, close: () => holdfast.close({ grace: 0 }) };
+  }
   const clients = await Promise.all(url.split(',').map(open));
   const [redis] = clients as [Redis];
   // these servers live as long as the demo, so none of them has forgotten a vote
   const store = clients.length === 1 ? redis : quorum(clients, { durable: true });
-  const holdfast = new Holdfast(store, { prefix, label, retention: RETENTION_MS });
+  const holdfast = new Holdfast(store, settings);
   return {
     holdfast,
     async close() {
