@@ -40,6 +40,8 @@ export class Sending {
 
   /** False if it is certain that no process listens on a channel. */
   async isAlive(channel: string): Promise<boolean> {
+    const open = this.#sockets.get(channel);
+    if (open !== undefined && open.readyState === 'open') return true;
     try {
       // without the folder, all processes poll
       if (!this.#folder.isOwn()) return true;

@@ -13,14 +13,16 @@ import { sqlite } from 'holdfast-sqlite';
  * @property {number} tasks
  * @property {number} turns
  * @property {number} ttl
+ * @property {number} [claimWindow]
  * @property {number} [lastTurn] The process kills itself inside of this turn.
  * @property {'node:sqlite' | 'better-sqlite3'} [client]
  */
 
 /** @type {Terms} */
-const { file, log, tasks, turns, ttl, client, lastTurn } = JSON.parse(process.argv[2] ?? '');
+const terms = JSON.parse(process.argv[2] ?? '');
+const { file, log, tasks, turns, ttl, client, claimWindow, lastTurn } = terms;
 // each turn may be that of another process
-const holdfast = new Holdfast(sqlite(file, { client }), { localHandOffs: 0 });
+const holdfast = new Holdfast(sqlite(file, { client }), { localHandOffs: 0, claimWindow });
 const mutex = holdfast.mutex('turns', { ttl });
 
 const write = (/** @type {string} */ what, /** @type {number} */ fence) =>

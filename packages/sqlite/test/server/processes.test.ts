@@ -14,6 +14,7 @@ interface Terms {
   readonly turns?: number;
   readonly ttl?: number;
   readonly lastTurn?: number;
+  readonly claimWindow?: number;
 }
 
 function started(terms: Terms): Worker {
@@ -63,7 +64,9 @@ it('processes that start at once create the file, and take turns', async () => {
   const terms = { file: folder.file(), log: newLog() };
   const workers = Array.from({ length: 4 }, () => started(terms));
   // a closed instance keeps no process alive
-  for (const one of workers) expect(await one.exited).toEqual({ code: 0, signal: null });
+  for (const one of workers) {
+    expect(await one.exited, one.output).toEqual({ code: 0, signal: null });
+  }
   const lines = linesOf(terms.log);
   expect(lines.length).toBe(4 * 2 * 15 * 2);
   expect(faultsOf(lines)).toEqual(new Set());
@@ -80,15 +83,22 @@ it('negative control: processes with a file each get in at the same time', async
 });
 
 it('a holder that is killed keeps the lock until its lease ends, and not longer', async () => {
-  const terms = { file: folder.file(), log: newLog(), ttl: 500, turns: 1_000_000 };
+  const terms = { file: folder.file(), log: newLog(), ttl: 3000, turns: 1_000_000 };
   const others = [1, 2].map(() => started(terms));
+  // they end only with an error
+  const ends = others.map(async (one) => {
+    await one.exited;
+    throw new Error(one.output);
+  });
+  for (const end of ends) void end.catch(() => undefined);
   const killed = new Set<number>();
-  for (const lastTurn of [2, 3, 4]) {
+  for (const lastTurn of [1, 2]) {
     const one = started({ ...terms, lastTurn });
-    expect(await one.exited).toMatchObject({ signal: 'SIGKILL' });
+    expect(await one.exited, one.output).toMatchObject({ signal: 'SIGKILL' });
     killed.add(one.pid);
     const count = linesOf(terms.log).length;
-    await until(() => linesOf(terms.log).length > count + 4);
+    const going = until(() => linesOf(terms.log).length > count + 4);
+    await Promise.race([going, ...ends]);
   }
   for (const one of others) one.kill();
   await Promise.all(others.map((one) => one.exited));
@@ -99,4 +109,24 @@ it('a holder that is killed keeps the lock until its lease ends, and not longer'
   const lease = await holdfast.mutex('turns').acquire();
   expect(lease.fence).toBeGreaterThan(Math.max(...lines.map(([, fence]) => fence)));
   await lease.release();
+});
+
+it('a waiter that is killed is skipped: the next one gets the lock at once', async () => {
+  const file = folder.file();
+  const [holder, next] = [folder.instance(file), folder.instance(file)];
+  const lease = await holder.mutex('turns').acquire();
+  const queued = async (count: number): Promise<void> => {
+    await until(async () => (await holder.inspect('turns'))?.waiterCount === count);
+  };
+  const killed = started({ file, log: newLog(), tasks: 1, ttl: 30_000, claimWindow: 20_000 });
+  await queued(1);
+  // a waiter without a channel is found by its silence only
+  const register = folder.register(file);
+  await until(async () => (await register.read('holdfast:lock:turns')).state.includes('wake:'));
+  const waiting = next.mutex('turns').acquire({ wait: 10_000 });
+  await queued(2);
+  killed.kill();
+  await killed.exited;
+  await lease.release();
+  await (await waiting).release();
 });

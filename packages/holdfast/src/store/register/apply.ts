@@ -42,6 +42,39 @@ export function applyAll(
   return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
 }
 
+/** Tells for each channel whether a process may listen on it. */
+type Alive = (channels: readonly string[]) => Promise<readonly boolean[]>;
+
+/**
+ * Applies commands to the engine of a state, which changes. No waiter is granted whose process is
+ * known to be dead: that would keep the others waiting until its lease ends.
+ */
+export async function applyToLiving(
+  current: Loaded,
+  commands: readonly KeyCommand[],
+  terms: ApplyTerms,
+  alive: Alive,
+): Promise<Applied> {
+  const { floor } = current.engine;
+  const asked = new Set<string>();
+  const dead = new Set<string>();
+  for (;;) {
+    const applied = applyAll(current, commands, terms);
+    const granted = applied.pushes.filter(({ push }) => push.kind === 'grant');
+    const channels = [...new Set(granted.map(({ channel }) => channel))];
+    const unknown = channels.filter((channel) => !asked.has(channel));
+    if (unknown.length === 0) return applied;
+    const answers = await alive(unknown);
+    for (const [at, channel] of unknown.entries()) {
+      asked.add(channel);
+      if (answers[at] === false) dead.add(channel);
+    }
+    if (!unknown.some((channel) => dead.has(channel))) return applied;
+    const { engine } = decode(terms.key, encode(current.time, current.body), floor, dead);
+    Object.assign(current, { engine });
+  }
+}
+
 /** Applies a command that changes nothing to a state. */
 export async function inspected(
   command: KeyCommand,

@@ -20,7 +20,7 @@ import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
 import type { Errand, PeerRegister, PeerVersioned, Taken } from './peers.js';
 import type { Versioned } from './register.js';
-import { applyAll, type Applied } from './apply.js';
+import { applyAll, type Applied, applyToLiving } from './apply.js';
 import { fencesOf, hasGrant, holdBack } from './held-back.js';
 import { checkedSwapped, checkedVersioned } from './checked.js';
 import { isFree, isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
@@ -72,6 +72,8 @@ interface Current extends Loaded, KnownTime {
   readonly version: string;
   /** False if an answer needs a swap, see `Versioned.settled`. */
   readonly settled: boolean;
+  /** See `Versioned.heldBack`. */
+  readonly heldBack: boolean;
   /** The fences of the leases, before a change. */
   readonly fences: ReadonlySet<number>;
 }
@@ -246,7 +248,8 @@ export class Proposals {
         this.#current = current;
         return undefined;
       }
-      const applied = this.#apply(current, batch);
+      const applying = this.#apply(current, batch);
+      const applied = applying instanceof Promise ? await applying : applying;
       // the answer to another process travels with a change
       const isAwaited = batch.every(({ errand }) => errand === undefined);
       const unchanged = isAwaited && applied.body === current.body && applied.pushes.length === 0;
@@ -310,19 +313,23 @@ export class Proposals {
     const loaded = decode(this.#key, state, floor);
     const knownAt = this.#parts.clock.now();
     const time = Math.max(loaded.time, storeTime);
-    if (read.heldBack === true) holdBack(loaded.engine.resource(this.#key), time);
+    const { heldBack = false } = read;
+    if (heldBack) holdBack(loaded.engine.resource(this.#key), time);
     const fences = fencesOf(loaded.engine, this.#key);
-    return { ...loaded, fences, version, storeTime, latest, settled, knownAt, askedAt };
+    return { ...loaded, fences, heldBack, version, storeTime, latest, settled, knownAt, askedAt };
   }
 
-  #apply(current: Current, batch: readonly Pending[]): Applied {
-    const { clock, stateMax } = this.#parts;
+  #apply(current: Current, batch: readonly Pending[]): Applied | Promise<Applied> {
+    const { register, clock, stateMax } = this.#parts;
     const terms = { key: this.#key, time: timeOf(current, clock.now()), stateMax };
-    return applyAll(
-      current,
-      batch.map(({ command }) => command),
-      terms,
-    );
+    const commands = batch.map(({ command }) => command);
+    if (register.alive === undefined || current.heldBack) {
+      return applyAll(current, commands, terms);
+    }
+    // if it is not known, they count as alive
+    const alive = async (channels: readonly string[]): Promise<readonly boolean[]> =>
+      (await register.alive?.(channels).catch(() => undefined)) ?? [];
+    return applyToLiving(current, commands, terms, alive);
   }
 
   /** True if the state was swapped; then all commands are answered. */
@@ -355,7 +362,7 @@ export class Proposals {
     if (this.#pending.length === 0) this.#tellWriters();
     const { version, time: storeTime, latest = storeTime } = swapped;
     const fences = fencesOf(engine, this.#key);
-    const known = { version, storeTime, latest, settled: true, askedAt };
+    const known = { version, storeTime, latest, settled: true, heldBack: false, askedAt };
     const after = { engine, body, time, fences, ...known };
     if (version !== '') this.#current = { ...after, knownAt: clock.now() };
     answerAll(batch, applied, latest);

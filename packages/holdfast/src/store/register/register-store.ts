@@ -3,8 +3,8 @@
  *
  * A command reads the state of its key, applies the engine to it, and swaps the state; see
  * `proposals.ts`. Every primitive, queue and fence works as in the other stores, because there is
- * no second logic. Differences: the register counts no subscribers, so a dead waiter is found by
- * its silence (see `engine/processes.ts`), and one state has a limited length.
+ * no second logic. Differences: a register without `alive` counts no subscribers, so a dead waiter
+ * is found by its silence (see `engine/processes.ts`), and one state has a limited length.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';

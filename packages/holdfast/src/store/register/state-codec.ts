@@ -31,15 +31,21 @@ export interface Loaded {
   readonly body: string;
 }
 
-/** A register cannot count subscribers: silent processes are found by their polls only. */
-const subscribed = (): number => 1;
+/** No channel is known to be dead. */
+const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Restores the state of a key. Throws `UnreadableRecord` for another text.
  * @param floor every fence of a state that starts anew is greater
+ * @param dead channels on which no process listens; others are found by their silence
  */
-export function decode(key: string, state: string, floor = 0): Loaded {
-  const engine = new Engine(subscribed, floor);
+export function decode(
+  key: string,
+  state: string,
+  floor = 0,
+  dead: ReadonlySet<string> = NONE,
+): Loaded {
+  const engine = new Engine((channel) => (dead.has(channel) ? 0 : 1), floor);
   if (state === '') return { engine, time: 0, body: '' };
   try {
     const [version, time] = state.split(' ', 2) as [string, string];

@@ -39,6 +39,8 @@ const grant = (left: Micros): Push => ({
 it('a waiter whose request travels with the release gets a lease that is shorter', async () => {
   const clock = new VirtualClock();
   const register = new Vague(clock);
+  const ignore = (): void => undefined;
+  await register.listen('c', { message: ignore, up: ignore, down: ignore });
   const store = new RegisterStore(register, { clock, fraction: () => 0.5 });
   const ask = { key: 'k', capacity: 1, ttl: TTL, channel: 'c', token: 't' };
   await store.execute([asking('a', ask)])[0];
