@@ -7,8 +7,9 @@ import { fiveWorkers } from './scenarios/five-workers.js';
 import { killedServers } from './scenarios/killed-servers.js';
 import { killed } from './scenarios/killed.js';
 import { paused } from './scenarios/paused.js';
-import type { DemoWorker } from './workers/workers.js';
-import { urlOf } from './workers/connection.js';
+import type { WorkerGroup, WorkerHost, DemoWorker } from './workers/workers.js';
+import { usableUrlOf } from './workers/connection.js';
+import { embeddedWorkers } from './workers/embedded.js';
 import { processWorkers } from './workers/processes.js';
 import { type QuorumServers, startQuorum } from './workers/quorum-servers.js';
 import { type Fault, faultOf, NORMAL, type Pace, QUICK } from './plan.js';
@@ -16,15 +17,16 @@ import { displayFor, verdict } from './display/display.js';
 import { line, styled } from './display/line.js';
 import { DemoRunner } from './runner.js';
 
-const USAGE = `npm run demo -- [--redis URL | --quorum] [--quick]
+const USAGE = `npm run demo -- [--redis URL | --quorum | --embedded] [--quick]
 
   --redis URL   keep the locks on this server; by default they are in a temporary file
   --quorum      start five servers, and kill two of them while five workers contend
+  --embedded    workers in this process, with locks in memory: so it is where SQLite is missing
   --quick       use fewer workers and shorter times`;
 
 async function main(): Promise<number> {
   const options = { redis: { type: 'string' }, quick: { type: 'boolean' } } as const;
-  const several = { quorum: { type: 'boolean' } } as const;
+  const several = { quorum: { type: 'boolean' }, embedded: { type: 'boolean' } } as const;
   const help = { help: { type: 'boolean' } } as const;
   const { values } = parseArgs({ options: { ...options, ...several, ...help } });
   if (values.help === true) {
@@ -45,8 +47,9 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
   let code = 130;
   try {
-    const url = servers?.url ?? values.redis ?? urlOf(join(folder, 'locks.db'));
-    runner.group = await processWorkers(pace.workers, url, runner);
+    const file = values.embedded === true ? undefined : fileIn(folder);
+    const url = servers?.url ?? values.redis ?? (await file);
+    runner.group = await createWorkers(url, pace.workers, runner);
     runner.display = displayFor(process.stdout);
     code = (await runScenarios(runner, pace, fault, servers)) ? 0 : 1;
   } catch (error) {
@@ -58,6 +61,22 @@ async function main(): Promise<number> {
   }
   if (code === 130) runner.display.print(line(''), line(' interrupted: all workers ended'));
   return code;
+}
+
+/** The URL of a file for the locks; `undefined` if workers cannot be processes that share it. */
+async function fileIn(folder: string): Promise<string | undefined> {
+  // a process cannot be paused there
+  if (process.platform === 'win32') return undefined;
+  return usableUrlOf(join(folder, 'locks.db'));
+}
+
+function createWorkers(
+  url: string | undefined,
+  size: number,
+  host: WorkerHost,
+): Promise<WorkerGroup> {
+  if (url === undefined) return Promise.resolve(embeddedWorkers(size, host));
+  return processWorkers(size, url, host);
 }
 
 async function runScenarios(

@@ -7,6 +7,7 @@ import { sleep } from './time.js';
 export interface Task {
   readonly key: string;
   readonly ttl: number;
+  readonly renew: boolean;
   /**
    * A number: work for that many ms under the lock. `forever`: never release. `two writes`: write,
    * wait for `untilProceed`, write again.
@@ -38,12 +39,12 @@ export async function runTask(holdfast: Holdfast, task: Task, context: TaskConte
 /** The task of scenarios 1 and 2. */
 async function work(
   holdfast: Holdfast,
-  { key, ttl }: Task,
+  { key, ttl, renew }: Task,
   length: number | 'forever',
   { resource, report }: TaskContext,
 ): Promise<void> {
   report({ what: 'waits' });
-  await holdfast.mutex(key, { ttl }).run(async (lease) => {
+  await holdfast.mutex(key, { ttl, renew }).run(async (lease) => {
     using _reporting = reportLease(lease, report);
     await resource.enter();
     await (length === 'forever' ? new Promise(() => undefined) : sleep(length, lease.signal));
@@ -56,11 +57,11 @@ async function work(
 /** The task of scenario 3. */
 async function writeTwice(
   holdfast: Holdfast,
-  { key, ttl }: Task,
+  { key, ttl, renew }: Task,
   { resource, report, untilProceed }: TaskContext,
 ): Promise<void> {
   report({ what: 'waits' });
-  const lease = await holdfast.mutex(key, { ttl }).acquire();
+  const lease = await holdfast.mutex(key, { ttl, renew }).acquire();
   using _reporting = reportLease(lease, report);
   const { fence } = lease;
   report({ what: 'wrote', fence, highest: await resource.write(fence) });

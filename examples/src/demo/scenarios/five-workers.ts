@@ -35,7 +35,7 @@ async function run(runner: DemoRunner, pace: Pace, fault?: Fault): Promise<Findi
     done.push(runner.next(worker, 'done'));
     // with a different key for each worker there is no mutual exclusion
     const key = fault === 'no-lock' ? `report:${worker.name}` : 'report';
-    worker.start({ key, ttl, job: work });
+    worker.start({ key, ttl, renew: true, job: work });
     await runner.pause(START_INTERVAL_MS);
   }
   await Promise.all(done);

@@ -49,7 +49,7 @@ async function run(
     const holds = at === 0 ? runner.next(worker, 'holds') : undefined;
     // with a different key for each worker there is no mutual exclusion
     const key = fault === 'no-lock' ? `report:${worker.name}` : 'report';
-    worker.start({ key, ttl, job: work });
+    worker.start({ key, ttl, renew: true, job: work });
     // its first use of the servers checks them, and the others must not be queued before it
     await holds;
     await runner.pause(START_INTERVAL_MS);

@@ -42,12 +42,12 @@ async function run(
 ): Promise<Finding> {
   const { group } = runner;
   const held = runner.next(victim, 'holds');
-  victim.start({ key: KEY, ttl, job: 'forever' });
+  victim.start({ key: KEY, ttl, renew: group.renews, job: 'forever' });
   await held;
   const requested = runner.next(next, 'waits');
   const takenOver = runner.next(next, 'holds');
   const done = runner.next(next, 'done');
-  next.start({ key: KEY, ttl, job: ttl / 2 });
+  next.start({ key: KEY, ttl, renew: true, job: ttl / 2 });
   await requested;
   await runner.pause(ttl / 2);
   await victim.kill();

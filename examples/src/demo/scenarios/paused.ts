@@ -31,13 +31,13 @@ async function run(
   other: DemoWorker,
   ttl: number,
 ): Promise<Finding> {
-  const { texts } = runner.group;
+  const { texts, renews } = runner.group;
   const first = runner.next(pausedWorker, 'wrote');
-  pausedWorker.start({ key: KEY, ttl, job: 'two writes' });
+  pausedWorker.start({ key: KEY, ttl, renew: renews, job: 'two writes' });
   const old = await first;
   const requested = runner.next(other, 'waits');
   const otherWrote = runner.next(other, 'wrote');
-  other.start({ key: KEY, ttl, job: 'two writes' });
+  other.start({ key: KEY, ttl, renew: true, job: 'two writes' });
   await requested;
   await runner.pause(ttl / 4);
   pausedWorker.pause();
@@ -45,12 +45,13 @@ async function run(
   // a process receives `proceed` while it is stopped, and acts on it when it is resumed
   const staleWrite = runner.next(pausedWorker, 'wrote');
   const looked = runner.next(pausedWorker, 'looked');
-  pausedWorker.proceed();
+  if (renews) pausedWorker.proceed();
 
   const newer = await otherWrote;
   await runner.pause(ttl / 3);
   runner.report(pausedWorker.name, { what: 'resumed', how: texts.resumed });
   pausedWorker.resume();
+  if (!renews) pausedWorker.proceed();
   const stale = await staleWrite;
   const { held, aborted } = await looked;
 

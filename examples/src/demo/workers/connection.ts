@@ -16,8 +16,18 @@ const RETENTION_MS = 3000;
 /** Before the path of a file. */
 const FILE = 'sqlite:';
 
-/** The URL of the locks in a file. */
-export const urlOf = (file: string): string => `${FILE}${file}`;
+/** The URL of locks in a file; `undefined` if this Node has no client for SQLite. */
+export async function usableUrlOf(file: string): Promise<string | undefined> {
+  const holdfast = new Holdfast(sqlite(file));
+  try {
+    await holdfast.ready();
+    return `${FILE}${file}`;
+  } catch {
+    return undefined;
+  } finally {
+    await holdfast.close({ grace: 0 });
+  }
+}
 
 /** The name of the place of the locks. */
 export function placeOf(url: string): string {

@@ -42,6 +42,7 @@ export async function processWorkers(
     workers,
     observer: connection.holdfast,
     texts: textsFor(size, url),
+    renews: true,
     close,
   };
 }

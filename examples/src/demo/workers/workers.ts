@@ -1,4 +1,4 @@
-/** The workers of the demo, and what they are called. */
+/** The workers of the demo: the interface of its two implementations. */
 import type { Holdfast } from 'holdfast';
 import type { ReportBody } from '../reports.js';
 import type { Access } from '../resource.js';
@@ -15,7 +15,7 @@ export interface DemoWorker {
   resume(): void;
 }
 
-/** Texts about the workers. */
+/** Texts that differ between the implementations. */
 export interface DisplayTexts {
   /** One line that describes the workers and the store. */
   readonly summary: string;
@@ -32,6 +32,11 @@ export interface WorkerGroup {
   /** An instance on the same store as the workers. */
   readonly observer: Holdfast;
   readonly texts: DisplayTexts;
+  /**
+   * Whether a worker that will be killed or paused renews its lease. A process stops renewing when
+   * it is killed or paused; an embedded worker does not, so it acquires without renewal.
+   */
+  readonly renews: boolean;
   /** Closes all workers and releases their locks. */
   close(): Promise<void>;
 }

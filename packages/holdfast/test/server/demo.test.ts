@@ -57,6 +57,14 @@ beforeAll(() => {
 });
 
 describe.concurrent('demo', { timeout: 60_000 }, () => {
+  it('passes all checks, embedded', async () => {
+    const { code, output } = await run(['--embedded']);
+    for (const line of PASSED) expect(output).toMatch(line);
+    expect(output).toContain('embedded');
+    expect(output).not.toContain('✗');
+    expect(code).toBe(0);
+  });
+
   it('passes all checks with processes on a file, without a server', async () => {
     const { code, output } = await run([]);
     for (const line of PASSED) expect(output).toMatch(line);
