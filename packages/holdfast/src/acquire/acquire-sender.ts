@@ -12,8 +12,7 @@ import type { Settings } from '../base/options.js';
 import { spread } from '../base/retry.js';
 import type { Receiver, Requests } from '../store/requests.js';
 import type { Telemetry } from '../observe/telemetry.js';
-import type { LateDuplicates } from './cleanup/late-duplicates.js';
-import { patienceOf } from './poll-queues.js';
+import { UNHEARD } from './poll-queues.js';
 import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
@@ -40,7 +39,6 @@ export interface AcquireSenderParts {
   readonly requests: Requests;
   readonly suspend: SuspendDetector;
   readonly telemetry: Telemetry;
-  readonly lateDuplicates: LateDuplicates;
   readonly replyDelay: ReplyDelay;
 }
 
@@ -136,13 +134,11 @@ export class AcquireSender {
     this.ended(acquisition, command);
     if (command.token !== '') acquisition.tokens.answered(command.token);
     const now = this.#parts.suspend.moment();
-    const { lateDuplicates, requests, replyDelay } = this.#parts;
-    const took = now.at - sent.at;
-    replyDelay.took(took);
+    const { requests, replyDelay } = this.#parts;
     const isSame = requests.isSame(connection);
-    if (lateDuplicates.possible(took, isSame)) acquisition.mayBeDuplicated = true;
+    if (replyDelay.took(now.at - sent.at) && !isSame) acquisition.mayBeDuplicated = true;
     acquisition.parked?.answered(reply);
-    if (isSame && acquisition.hadLease()) return;
+    if (isSame && acquisition.hold !== null && acquisition.hadLease()) return;
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent, now);
   }
@@ -199,8 +195,9 @@ export class AcquireSender {
   #command(acquisition: Acquisition, now: number): Acquire {
     const { id, request, queue } = acquisition;
     const { key, kind, weight, capacity, terms } = request;
-    const { settings } = this.#parts;
+    const { settings, replyDelay } = this.#parts;
     const { channel } = this.#wake;
+    const longest = Math.min(settings.claimWindow, terms.ttl);
     return {
       op: 'acquire',
       key,
@@ -211,17 +208,18 @@ export class AcquireSender {
       capacity,
       ttl: terms.ttl,
       // a lease that is not renewed starts with its full ttl
-      claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
+      claim: terms.renew ? longest : terms.ttl,
       fair: terms.fair,
       handOffs: queue === undefined ? 0 : settings.localHandOffs,
       channel,
       token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
       queue: terms.wait > 0,
-      ticket: acquisition.asked,
+      // its own, or the one that its tasks had before
+      ticket: acquisition.ticket === 0 ? (queue?.ticket ?? 0) : acquisition.ticket,
       waited: queue?.waited(now) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
-      patience: patienceOf(this.#parts, channel, [acquisition]),
+      patience: replyDelay.patience(channel === '' ? longest / UNHEARD : longest),
       retention: settings.retention,
       meta: this.#metas.get(terms.label) ?? this.#meta(terms.label),
     };

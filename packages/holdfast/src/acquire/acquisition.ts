@@ -110,18 +110,14 @@ export class Acquisition extends Call {
 
   /** The request of the call that gets the lease. */
   get taker(): AcquireRequest {
-    return this.queue?.oldest?.request ?? this.request;
+    return (this.queue?.first ?? this).request;
   }
 
   get place(): Place {
     return { ticket: this.ticket, before: 0 };
   }
 
-  /** Its own ticket, or the one that its tasks had before. */
-  get asked(): number {
-    return this.ticket === 0 ? (this.queue?.ticket ?? 0) : this.ticket;
-  }
-
+  /** True once the store has answered it. */
   get heard(): boolean {
     return this.storeTime !== 0;
   }
@@ -183,7 +179,7 @@ export class Acquisition extends Call {
     if (this.queue === undefined) this.request.onProgress?.(undefined);
     else {
       this.queue.progress(undefined);
-      this.queue.rejectOverdue();
+      if (this.queue.overdue) this.queue.rejectOverdue();
     }
   }
 
@@ -193,7 +189,7 @@ export class Acquisition extends Call {
    * @param left what remained in the store
    */
   tooLate(left: Micros): boolean {
-    this.queue?.rejectOverdue();
+    if (this.queue?.overdue === true) this.queue.rejectOverdue();
     if (this.abandoned) return true;
     if (left >= this.request.terms.ttl * 1000) this.#late += 1;
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
@@ -239,7 +235,7 @@ export class Acquisition extends Call {
     // it was granted at once if it has no ticket: its place is before all that came later
     if (queue.fair) queue.ticket = this.ticket === 0 ? this.storeTime : this.ticket;
     queue.granted(hold, first);
-    queue.rejectOverdue();
+    if (queue.overdue) queue.rejectOverdue();
   }
 
   override fail(error: Error): void {

@@ -26,9 +26,8 @@ import {
   type AcquireSenderParts,
   type ReplyHandler,
 } from './acquire-sender.js';
-import type { ReleaseRetrier } from './cleanup/release-retrier.js';
 import * as failures from './failures.js';
-import { AbandonedAcquisitions } from './cleanup/abandoned.js';
+import type { AbandonedAcquisitions } from './cleanup/abandoned.js';
 import { PollQueues } from './poll-queues.js';
 import { believed, type GrantPush } from './pushes.js';
 import type { Parked } from './conditions/parked.js';
@@ -42,7 +41,7 @@ import { Wake } from '../store/wake-channel.js';
 export interface AcquisitionsParts extends Omit<AcquireSenderParts, 'replyDelay'> {
   readonly store: Store;
   readonly watchdog: Watchdog;
-  readonly retrier: ReleaseRetrier;
+  readonly abandoned: AbandonedAcquisitions;
   readonly ids: { readonly process: string; next(sleeps: number): string };
 }
 
@@ -70,7 +69,7 @@ export class Acquisitions implements ReplyHandler {
     this.#watchdog = watchdog;
     this.#telemetry = telemetry;
     this.revocations = new Revocations(parts.requests, parts.watchdog, settings);
-    this.abandoned = new AbandonedAcquisitions(settings, parts.retrier, parts.lateDuplicates);
+    this.abandoned = parts.abandoned;
     this.#ids = ids;
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     const silent = (): void => telemetry.warn('silent');
@@ -83,7 +82,7 @@ export class Acquisitions implements ReplyHandler {
     this.lasting = new Lasting({ ...parts, wake: this.wake });
     this.roots = new Roots({
       ...{ ...parts, lasting: this.lasting, sender: this.sender },
-      add: (root) => this.#acquisitions.add(root),
+      pending: this.#acquisitions,
       leave: (root) => this.#abandon(root, endOfWait(root)),
       pollNow: (key) => this.#queues.wakeUp(key),
     });
@@ -95,7 +94,7 @@ export class Acquisitions implements ReplyHandler {
     if (terms.signal?.aborted) return Promise.reject(aborted(key, terms.signal.reason));
     const moment = this.#suspend.moment();
     if (mayShare(request, this.#settings)) return this.roots.acquire(request, moment);
-    this.roots.groups.askNow(key);
+    if (this.roots.groups.ends) this.roots.groups.askNow(key);
     const id = this.#ids.next(moment.sleeps) + (request.mark ?? '');
     const acquisition = new Acquisition(id, request, moment);
     this.#acquisitions.add(acquisition);
@@ -338,9 +337,10 @@ export class Acquisitions implements ReplyHandler {
   #deliver(acquisition: Acquisition, grant: Grant, now: number, how?: HandOffMessage['how']): void {
     const root = acquisition.root(this.#telemetry, grant, now);
     const { hold } = root;
-    this.#telemetry.granted(hold, how);
+    if (how === undefined) this.#telemetry.acquisitions += 1;
+    else this.#telemetry.granted(hold, how);
     this.#leave(acquisition);
-    const claimed = root.held ? this.add(root, now) : undefined;
+    const claimed = hold.state === 'held' ? this.add(root, now) : undefined;
     acquisition.grant(
       hold,
       claimed?.then(() => this.abandoned.refuseEnded(hold)),
@@ -360,7 +360,7 @@ export class Acquisitions implements ReplyHandler {
 
   /** See `Watchdog.add`. */
   add(root: Root, now: number): Promise<void> | undefined {
-    this.lasting.begin();
+    if (!this.lasting.begun) this.lasting.begin();
     return this.#watchdog.add(root, now);
   }
 

@@ -14,9 +14,10 @@ import type { Settings } from '../base/options.js';
 import type { Store } from '../store/port.js';
 import { Requests } from '../store/requests.js';
 import type { Wake } from '../store/wake-channel.js';
+import { AbandonedAcquisitions } from './cleanup/abandoned.js';
 import { LateDuplicates } from './cleanup/late-duplicates.js';
 import * as failures from './failures.js';
-import { ACQUIRE, isOn, RELEASE, Telemetry } from '../observe/telemetry.js';
+import { ACQUIRE, RELEASE, Telemetry } from '../observe/telemetry.js';
 import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquisitions.js';
 import { Releaser } from './releaser.js';
@@ -70,8 +71,8 @@ export class Core implements Grantor, PartHost {
     this.#retrier = retrier;
     this.#lateDuplicates = new LateDuplicates(requests, clock, retention, retrier);
     const parts = { settings, suspend, telemetry, watchdog, retrier };
-    const lateDuplicates = this.#lateDuplicates;
-    this.acquisitions = new Acquisitions({ ...parts, store, ids, requests, lateDuplicates });
+    const abandoned = new AbandonedAcquisitions(settings, retrier, this.#lateDuplicates);
+    this.acquisitions = new Acquisitions({ ...parts, store, ids, requests, abandoned });
     this.releaser = new Releaser({ ...parts, acquisitions: this.acquisitions });
   }
 
@@ -103,8 +104,10 @@ export class Core implements Grantor, PartHost {
 
   /** `null` if the lock is not free and `wait` is 0. */
   acquire(request: AcquireRequest): Promise<Hold | null> {
-    if (!isOn(ACQUIRE)) return this.#acquire(request);
-    return this.telemetry.acquire(request, (asked) => this.#acquire(asked));
+    const isTraced = ACQUIRE.hasSubscribers !== false;
+    if (!isTraced && this.#closing === undefined) return this.acquisitions.acquire(request);
+    const acquire = (asked: AcquireRequest): Promise<Hold | null> => this.#acquire(asked);
+    return isTraced ? this.telemetry.acquire(request, acquire) : acquire(request);
   }
 
   #acquire(request: AcquireRequest): Promise<Hold | null> {
@@ -129,7 +132,7 @@ export class Core implements Grantor, PartHost {
   }
 
   release(hold: Hold): Promise<ReleaseOutcome> {
-    if (!isOn(RELEASE)) return this.releaser.release(hold);
+    if (RELEASE.hasSubscribers === false) return this.releaser.release(hold);
     const release = (): Promise<ReleaseOutcome> => this.releaser.release(hold);
     const { key, name: id, fence, grantedAt } = hold;
     const held = this.clock.now() - grantedAt;

@@ -19,8 +19,8 @@ export class FairGroups {
   /** The groups that gather, in the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
-  /** Something is to be sent at the end of the step. */
-  #ends = false;
+  /** True while something is to be sent at the end of the step. Only this class writes it. */
+  ends = false;
 
   /** @param ask sends the request of a group, which may be empty by then */
   constructor(ask: (group: RootQueue) => void) {
@@ -43,11 +43,11 @@ export class FairGroups {
   }
 
   #endStep(): void {
-    if (this.#ends) return;
-    this.#ends = true;
+    if (this.ends) return;
+    this.ends = true;
     afterStep(() => {
-      this.#ends = false;
-      this.#askAll();
+      this.ends = false;
+      this.askNow();
     });
   }
 
@@ -62,11 +62,6 @@ export class FairGroups {
 
   /** Sends the requests of all groups, or of those of a key. */
   askNow(key?: string): void {
-    // nearly all acquisitions find nothing here
-    if (this.#ends) this.#askAll(key);
-  }
-
-  #askAll(key?: string): void {
     // the end of a root would grant the lock to an entry that is not withdrawn before
     for (const queue of this.#owing) queue.withdraw();
     this.#owing.clear();

@@ -18,10 +18,6 @@ import type { ReplyDelay } from './reply-delay.js';
 
 /** The most acquisitions of one poll; the others go into further polls. */
 const POLL_MAX = 1000;
-/** After so many poll periods without a request, the store takes this process for dead. */
-const SILENT_PERIODS = 6;
-/** A shorter silence may come from the network or from a busy process. */
-const PATIENCE_MS_MIN = 250;
 /**
  * The pause if the lock is free and nothing was granted: the store has more waiters to serve than
  * one command does.
@@ -32,6 +28,9 @@ const SERVED_IN_PART_MS = 2;
  * comes too early is answered with the rest of the time, and repeated then.
  */
 const TIMER_LATE_MS = 0.5;
+/** Without pushes, polls come so many times as often. */
+export const UNHEARD = 4;
+/** The shortest timer of Node. */
 const TIMER_MS_MIN = 1;
 
 export class PollQueue {
@@ -232,9 +231,10 @@ export class PollQueues {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
     const { retention } = settings;
-    const patience = patienceOf(this.#parts, wake.channel, queue.acquisitions());
+    const usual = periodOf(settings, wake.channel, queue.acquisitions());
+    const patience = replyDelay.patience(usual);
     // without pushes, the store could not end a pause
-    const period = wake.channel === '' ? 0 : Math.floor(this.#period(queue.acquisitions()));
+    const period = wake.channel === '' ? 0 : Math.floor(replyDelay.period(usual));
     const sent = suspend.moment();
     telemetry.pollings += 1;
     const connection = requests.connection();
@@ -273,8 +273,8 @@ export class PollQueues {
 }
 
 /**
- * One claim window, so that a grant to a frozen process is noticed within one; a fourth of it
- * without pushes, when only polls find a grant.
+ * The longest time until the next poll without a load: one claim window, so that a grant to a
+ * frozen process is noticed within one. Without pushes, only polls find a grant.
  */
 function periodOf(
   { claimWindow }: Settings,
@@ -283,15 +283,5 @@ function periodOf(
 ): number {
   let claim = claimWindow;
   for (const { request } of acquisitions) claim = Math.min(claim, request.terms.ttl);
-  return channel === '' ? claim / 4 : claim;
-}
-
-/** How long this process may be silent before the store takes it for dead. */
-export function patienceOf(
-  { settings, replyDelay }: Pick<PollQueuesParts, 'settings' | 'replyDelay'>,
-  channel: string,
-  acquisitions: Iterable<Acquisition>,
-): number {
-  const period = replyDelay.period(periodOf(settings, channel, acquisitions));
-  return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * period));
+  return channel === '' ? claim / UNHEARD : claim;
 }

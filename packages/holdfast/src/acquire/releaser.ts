@@ -51,9 +51,11 @@ export class Releaser {
     const now = suspend.moment();
     const believed = watchdog.believes(hold, now);
     if (hold.state !== 'held') return this.#over(hold);
-    if (hold.terms.longHold !== Infinity) telemetry.released(hold, now.at);
+    if (now.at - hold.grantedAt >= hold.terms.longHold) telemetry.warn('held', hold);
     telemetry.releases += 1;
-    const certainty = retrier.withdraws(root.id) ? 'releasing' : believed ? 'held' : 'doubted';
+    const { withdrawals } = retrier;
+    const isReleasing = withdrawals.size > 0 && withdrawals.find(root.id) !== undefined;
+    const certainty = isReleasing ? 'releasing' : believed ? 'held' : 'doubted';
     const ending = acquisitions.roots.end(root, certainty, now);
     if (ending.how === 'passed') return 'freed';
     hold.release();

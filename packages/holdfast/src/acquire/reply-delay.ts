@@ -13,21 +13,43 @@ const NEW = 1 / 8;
 const DELAYS = 64;
 const FACTOR_MAX = 4;
 
+/** Poll periods without a request of this process after which the store takes it for dead. */
+const SILENT_PERIODS = 6;
+/** The shortest patience: a shorter silence may come from the network or from a busy process. */
+const PATIENCE_MS_MIN = 250;
+
+/** The shortest time in ms in which a client reconnects and sends again. */
+const RECONNECT_MS = 40;
+/** The number of answers after which the fastest one is taken as the normal round trip. */
+const ANSWERS_MIN = 10;
+
 export class ReplyDelay {
   #fastest = Number.POSITIVE_INFINITY;
   #mean = Number.POSITIVE_INFINITY;
   #last = 0;
+  #answers = 0;
 
-  /** In ms. */
-  took(ms: number): void {
+  /**
+   * A reply came after this time, in ms. True if that was so long that its request may have been
+   * sent twice, unless its connection is known to be the same.
+   */
+  took(ms: number): boolean {
+    const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
+    this.#answers += 1;
     this.#fastest = Math.min(this.#fastest, ms);
     this.#mean = this.#mean === Infinity ? ms : this.#mean + (ms - this.#mean) * NEW;
     this.#last = ms;
+    return ms > usual + RECONNECT_MS;
   }
 
   /** In ms. `usual` is enough without a load. */
   period(usual: number): number {
     const delay = Math.min(this.#mean, this.#last) - this.#fastest;
     return Math.min(FACTOR_MAX * usual, Math.max(usual, DELAYS * delay || 0));
+  }
+
+  /** For how many ms this process may be silent before the store takes it for dead. */
+  patience(usual: number): number {
+    return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(usual)));
   }
 }

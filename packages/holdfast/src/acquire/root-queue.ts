@@ -34,7 +34,8 @@ export interface RootQueueEvents {
   failed(queue: RootQueue): void;
 }
 
-export class RootQueue implements RootObserver {
+export class RootQueue extends Chain<Task> implements RootObserver {
+  /** All queues of its key. */
   readonly of: KeyQueue;
   readonly key: string;
   readonly fair: boolean;
@@ -67,8 +68,6 @@ export class RootQueue implements RootObserver {
   #served = false;
   /** Fair: of entries whose tasks its root serves. */
   readonly #owed: (() => void)[] = [];
-  /** In order of arrival. */
-  readonly #tasks = new Chain<Task>();
 
   constructor(
     of: KeyQueue,
@@ -76,6 +75,7 @@ export class RootQueue implements RootObserver {
     { settings, suspend }: { settings: Settings; suspend: SuspendDetector },
     events: RootQueueEvents,
   ) {
+    super();
     this.of = of;
     this.key = key;
     this.fair = terms.fair;
@@ -95,10 +95,10 @@ export class RootQueue implements RootObserver {
 
   /** Takes the tasks of the entry that is directly behind its root in the queue of the store. */
   absorb(group: RootQueue, { id, ticket }: Acquisition): void {
-    for (const task of group.#tasks.all()) {
+    for (const task of group.all()) {
       task.queue = this;
-      group.#tasks.remove(task);
-      this.#tasks.add(task);
+      group.remove(task);
+      this.add(task);
     }
     if (group.overdue) this.overdue = true;
     this.run.push(id);
@@ -128,26 +128,18 @@ export class RootQueue implements RootObserver {
     this.timer = undefined;
   }
 
-  get size(): number {
-    return this.#tasks.size;
-  }
-
-  get oldest(): Task | undefined {
-    return this.#tasks.first;
-  }
-
-  /** How many whole ms the oldest task has waited, if it has to be told to the store. */
+  /** The whole ms for which the oldest task has waited, if it has to be told to the store. */
   waited(now: number): number {
-    const { oldest } = this;
+    const { first } = this;
     // the place of fair tasks is that of their request, unless they had one before
-    if (oldest === undefined || (this.fair && !this.#served)) return 0;
-    return Math.max(0, Math.floor(now - oldest.arrived));
+    if (first === undefined || (this.fair && !this.#served)) return 0;
+    return Math.max(0, Math.floor(now - first.arrived));
   }
 
   /** How many tasks are before one. */
   before(task: Task): number {
     let count = 0;
-    for (const one of this.#tasks.all()) {
+    for (const one of this.all()) {
       if (one === task) break;
       count += 1;
     }
@@ -155,28 +147,30 @@ export class RootQueue implements RootObserver {
   }
 
   get empty(): boolean {
-    return this.#tasks.size === 0 && this.entry === undefined && this.root === undefined;
+    return this.size === 0 && this.entry === undefined && this.root === undefined;
   }
 
-  add(task: Task): void {
-    this.#tasks.add(task);
+  override add(task: Task): void {
+    super.add(task);
     this.of.tasks += 1;
   }
 
-  remove(task: Task): void {
-    if (this.#tasks.remove(task)) this.of.tasks -= 1;
+  override remove(task: Task): boolean {
+    if (!super.remove(task)) return false;
+    this.of.tasks -= 1;
+    return true;
   }
 
   /** The root was granted: its oldest task holds. */
   granted(hold: Hold, first?: Promise<void>): void {
-    const task = this.oldest as Task;
+    const task = this.first as Task;
     this.remove(task);
     this.root = hold.root;
     this.#served = true;
     if (hold.index === 0) this.since = hold.grantedAt;
     if (this.fair && hold.index === 0) this.run = [hold.id];
     task.grant(hold, first);
-    if (this.#tasks.size > 0) this.#events.waits(this);
+    if (this.size > 0) this.#events.waits(this);
   }
 
   /** Called by the root when it ends in this process. */
@@ -188,7 +182,7 @@ export class RootQueue implements RootObserver {
 
   /** A failure, or an answer that leaves the root in the queue. */
   progress(trouble: unknown): void {
-    for (const { request } of this.#tasks.all()) request.onProgress?.(trouble);
+    for (const { request } of this.all()) request.onProgress?.(trouble);
   }
 
   failed(error: Error): void {
@@ -202,7 +196,6 @@ export class RootQueue implements RootObserver {
 
   /** Ends the tasks whose wait limit passed before the answer that has now come. */
   rejectOverdue(): void {
-    if (!this.overdue) return;
     this.overdue = false;
     this.#reject((task) => (task.overdue ? endOfWait(task) : undefined));
   }
@@ -220,7 +213,7 @@ export class RootQueue implements RootObserver {
   }
 
   #reject(errorOf: (task: Task) => Error | undefined): void {
-    for (const task of this.#tasks.all()) {
+    for (const task of this.all()) {
       const error = errorOf(task);
       if (error === undefined) continue;
       this.remove(task);

@@ -6,6 +6,7 @@
  * a fence is reserved for it, the claim window of the grant bounds the delay of other waiters, and
  * the lease is certainly held and does not end soon. Otherwise the root ends with a `turn`.
  */
+import type { Chain } from '../base/chain.js';
 import type { Clock } from '../base/clock.js';
 import type { HoldfastError } from '../base/errors.js';
 import type { Hold, Root } from '../lease/root.js';
@@ -65,8 +66,8 @@ export interface RootsParts {
   readonly lasting: Lasting;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
-  /** Adds a root to the pending acquisitions. */
-  readonly add: (root: Acquisition) => void;
+  /** The pending acquisitions. */
+  readonly pending: Chain<Acquisition>;
   /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
   readonly leave: (root: Acquisition) => () => void;
   /** Polls for a key now, if its waiters pause. */
@@ -102,9 +103,9 @@ export class Roots {
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
     const queue = this.#join(queues, request);
     const task = new Task(request, queue, now.at);
-    queue.add(task);
     const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
     limitWait(task, this.#clock, giveUp, (late) => this.#askOnceMore(late));
+    queue.add(task);
     // a lease whose time is over ends here, and the task asks anew
     if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold, now);
     if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue, now);
@@ -146,7 +147,7 @@ export class Roots {
   /** Hands a certainly held root to the next task; false if it must not be handed off. */
   #pass(queue: RootQueue, root: Root, now: number): boolean {
     const group = queue.size === 0 ? this.#neighbour(queue, root) : undefined;
-    const next = queue.oldest ?? group?.oldest;
+    const next = queue.first ?? group?.first;
     if (next === undefined || !this.#mayHandOff(queue.since, root, now)) return false;
     if (group?.entry !== undefined) {
       const { entry } = group;
@@ -206,11 +207,11 @@ export class Roots {
     const { lasting, settings } = this.#parts;
     queue.timer ??= this.#clock.after(settings.claimWindow, () => {
       queue.timer = undefined;
-      const { root, oldest } = queue;
-      if (root === undefined || oldest === undefined) return;
-      const waited = this.#clock.now() - oldest.arrived;
+      const { root, first } = queue;
+      if (root === undefined || first === undefined) return;
+      const waited = this.#clock.now() - first.arrived;
       const { telemetry } = this.#parts;
-      if (waited >= settings.longWait) telemetry.warn('waits', oldest.request, waited, root.hold);
+      if (waited >= settings.longWait) telemetry.warn('waits', first.request, waited, root.hold);
       telemetry.warn('queue', queue.key, queue.size);
       const isOld = this.#clock.now() - queue.since >= settings.claimWindow;
       if (isOld) lasting.report(root, queue.size);
@@ -275,7 +276,7 @@ export class Roots {
       if (this.groups.has(queue)) return;
       if (queue.of.fair > 1) return this.groups.gather(queue);
     }
-    this.groups.askNow(key);
+    if (this.groups.ends) this.groups.askNow(key);
     this.#ask(queue, now);
   }
 
@@ -294,11 +295,11 @@ export class Roots {
   }
 
   #next(queue: RootQueue, moment: Moment): Acquisition {
-    const { request } = queue.oldest as Task;
+    const { request } = queue.first as Task;
     const entry = new Acquisition(this.#parts.ids.next(moment.sleeps), request, moment, queue);
     queue.entry = entry;
     queue.open = !queue.fair;
-    this.#parts.add(entry);
+    this.#parts.pending.add(entry);
     return entry;
   }
 

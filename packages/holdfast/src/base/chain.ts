@@ -61,26 +61,27 @@ export class Chain<T extends Link> {
  */
 export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
   readonly #index = new Map<string, T>();
-  /** The first one that is not in the index: none behind it is either. */
-  #next: Link | undefined;
-
-  override add(one: T): void {
-    super.add(one);
-    this.#next ??= one;
-  }
+  /** The last one that is in the index: none behind it is. */
+  #indexed: Link | undefined;
 
   override remove(one: T): boolean {
-    if (one.chain !== this) return false;
-    if (one === this.#next) this.#next = one.after;
-    else if (this.#index.get(one.id) === one) this.#index.delete(one.id);
+    if (this.#indexed !== undefined && one.chain === this) this.#forget(one);
     return super.remove(one);
   }
 
+  #forget(one: T): void {
+    // the first one that is not in the index
+    if (one.before === this.#indexed) return;
+    if (one === this.#indexed) this.#indexed = one.before;
+    if (this.#index.get(one.id) === one) this.#index.delete(one.id);
+  }
+
   find(id: string): T | undefined {
-    for (; this.#next !== undefined; this.#next = this.#next.after) {
-      const one = this.#next as T;
-      this.#index.set(one.id, one);
+    for (;;) {
+      const next: Link | undefined = this.#indexed === undefined ? this.first : this.#indexed.after;
+      if (next === undefined) return this.#index.get(id);
+      this.#index.set((next as T).id, next as T);
+      this.#indexed = next;
     }
-    return this.#index.get(id);
   }
 }

@@ -39,7 +39,7 @@ export class Ids {
       this.#beginAnew();
     }
     this.#count += 1;
-    return `${this.process}.${this.#beginning}${this.#count.toString(36)}`;
+    return `${this.#process ?? this.process}.${this.#beginning}${this.#count.toString(36)}`;
   }
 
   /** Two copies of a machine may draw the same random value, but not at the same microsecond. */

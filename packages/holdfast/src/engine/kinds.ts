@@ -3,12 +3,9 @@
 /** A mutex has the capacity 1. Only the capacity of a semaphore can be changed. */
 export type LockKind = 'mutex' | 'semaphore' | 'rw-lock' | 'flight';
 
-/** In the arguments and records of the scripts, a kind is its place here, from 1. */
-const KINDS: readonly LockKind[] = ['mutex', 'semaphore', 'rw-lock', 'flight'];
-
-export function numberOf(kind: LockKind): number {
-  return KINDS.indexOf(kind) + 1;
-}
+/** The number of each kind in the arguments and records of the scripts. */
+export const NUMBERS = { mutex: 1, semaphore: 2, 'rw-lock': 3, flight: 4 } as const;
+const KINDS = Object.keys(NUMBERS) as LockKind[];
 
 /** `''` for 0, and for a number of a later version. */
 export function kindOf(number: number): LockKind | '' {

@@ -29,6 +29,8 @@ export class Lasting {
   readonly #parts: LastingParts;
   readonly #clock: Clock;
   #timer: Timer | undefined;
+  /** False if `begin` has to be called for a further lease. Only this class writes it. */
+  begun = false;
   #listening = false;
   #closed = false;
   readonly #untold: Root[] = [];
@@ -47,7 +49,8 @@ export class Lasting {
   }
 
   begin(): void {
-    if (this.#timer !== undefined || this.#closed) return;
+    if (this.begun) return;
+    this.begun = true;
     this.#timer = this.#clock.after(this.#parts.settings.claimWindow, () => this.#check(), true);
   }
 
@@ -59,11 +62,12 @@ export class Lasting {
 
   close(): void {
     this.#closed = true;
+    this.begun = true;
     this.#timer?.cancel();
   }
 
   #check(): void {
-    this.#timer = undefined;
+    this.begun = this.#closed;
     const { settings, watchdog, wake } = this.#parts;
     const since = this.#clock.now() - settings.claimWindow;
     let lasts = false;

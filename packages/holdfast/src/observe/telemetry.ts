@@ -136,18 +136,13 @@ export class Telemetry {
     );
   }
 
-  /** `how`: if the acquisition had to wait. */
-  granted(hold: Hold, how?: HandOffMessage['how']): void {
+  /** A lease was granted to an acquisition that had to wait for it. */
+  granted(hold: Hold, how: HandOffMessage['how']): void {
     this.acquisitions += 1;
-    if (how === undefined) return;
     this.handOffs += 1;
     if (!HAND_OFF.hasSubscribers) return;
     const { key, name: id, fence } = hold;
     HAND_OFF.publish({ instance: this.instance, key, id, fence, how } satisfies HandOffMessage);
-  }
-
-  released(hold: Hold, now: number): void {
-    if (now - hold.grantedAt >= hold.terms.longHold) this.warn('held', hold);
   }
 
   lost(hold: Hold): void {

@@ -42,6 +42,8 @@ export class Wake {
   /** In ms. */
   readonly #limit: number;
   readonly #silent: () => void;
+  /** The channel that requests name, or `''` while the channel is not up. Only this class writes it. */
+  channel = '';
   #channel: WakeChannel | undefined;
   #up = false;
   #opening: Promise<void> | undefined;
@@ -83,10 +85,6 @@ export class Wake {
     this.#silent = options.silent ?? (() => undefined);
   }
 
-  /** The channel that requests name; `''` while it is not up. */
-  get channel(): string {
-    return this.#up && this.#channel !== undefined ? this.#channel.name : '';
-  }
 
   also(events: WakeEvents): void {
     this.#events.push(events);
@@ -241,6 +239,7 @@ export class Wake {
 
   #set(up: boolean): void {
     this.#up = up;
+    this.channel = up && this.#channel !== undefined ? this.#channel.name : '';
     this.#downTimer?.cancel();
     if (!up) this.#downTimer = this.#clock.after(DOWN_MS, () => this.#wentDown(), true);
     if (!up || this.#channel === undefined || this.#closed) return;
@@ -269,6 +268,7 @@ export class Wake {
   #forget(): void {
     this.#era += 1;
     this.#channel = undefined;
+    this.channel = '';
     this.#up = false;
     this.#downTimer?.cancel();
   }

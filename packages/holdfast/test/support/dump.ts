@@ -5,7 +5,7 @@
  */
 import type { Parked } from '../../src/engine/parking.js';
 import type { Hold, Holder, Waiter } from '../../src/engine/entries.js';
-import { numberOf } from '../../src/engine/kinds.js';
+import { NUMBERS } from '../../src/engine/kinds.js';
 import type { Resource } from '../../src/engine/resource.js';
 
 /** The values of a field as text, because Lua numbers have no other exact form. */
@@ -112,7 +112,7 @@ function summaryOf(resource: Resource): string[] {
   const { kind, capacity, fence, lastTicket, used, latest, fairWaiting } = resource;
   const { holders, waiters } = resource;
   const known = [holders.size, waiters.size];
-  return texts(numberOf(kind), capacity, fence, lastTicket, used, latest, fairWaiting, ...known);
+  return texts(NUMBERS[kind], capacity, fence, lastTicket, used, latest, fairWaiting, ...known);
 }
 
 function holderOf(holder: Holder): string[] {

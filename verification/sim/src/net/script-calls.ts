@@ -8,7 +8,7 @@ import type * as T from '../../../../packages/holdfast/dist/engine/commands.js';
 import {
   kindOf,
   type LockKind,
-  numberOf,
+  NUMBERS,
 } from '../../../../packages/holdfast/dist/engine/kinds.js';
 
 export type ScriptName = T.Op | 'acquireMany' | 'releaseMany' | 'inspectMany';
@@ -199,7 +199,7 @@ function valuesOf(op: T.KeyCommand['op'], reply: T.Reply): unknown[] {
   }
 }
 
-const kindNumber = (kind: LockKind | ''): number => (kind === '' ? 0 : numberOf(kind));
+const kindNumber = (kind: LockKind | ''): number => (kind === '' ? 0 : NUMBERS[kind]);
 
 function standingOf(standing: T.Standing | T.Again): unknown[] {
   const { status } = standing;

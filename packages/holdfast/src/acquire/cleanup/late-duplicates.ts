@@ -20,10 +20,6 @@ const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
 const EVERY_MS = 500;
 /** A further one replaces the oldest. */
 const FOLLOWED_MAX = 1000;
-/** The shortest time in which a client reconnects and sends again. */
-const RECONNECT_MS = 40;
-/** After so many answers the fastest one is taken as the normal round trip. */
-const ANSWERS_MIN = 10;
 
 interface Followed {
   readonly key: string;
@@ -39,8 +35,6 @@ export class LateDuplicates {
   readonly #retrier: ReleaseRetrier;
   readonly #followed = new Map<string, Followed>();
   #timer: Timer | undefined;
-  #fastest = Number.POSITIVE_INFINITY;
-  #answers = 0;
   #stopped = false;
 
   constructor(requests: Requests, clock: Clock, retention: number, retrier: ReleaseRetrier) {
@@ -50,17 +44,7 @@ export class LateDuplicates {
     this.#retrier = retrier;
   }
 
-  /**
-   * An answer took so long that its request may have been sent twice.
-   * @param isSame the connection is that on which it was sent, so it was sent once
-   */
-  possible(took: number, isSame: boolean): boolean {
-    const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
-    this.#answers += 1;
-    this.#fastest = Math.min(this.#fastest, took);
-    return !isSame && took > usual + RECONNECT_MS;
-  }
-
+  /** Releases an acquisition that is over again and again for a while. */
   follow(key: string, id: string): void {
     if (this.#stopped || this.#followed.has(id)) return;
     const [oldest] = this.#followed.keys();

@@ -95,9 +95,9 @@ class Tries extends Link implements Receiver<Reply> {
 export class ReleaseRetrier {
   readonly #requests: Requests;
   readonly #clock: Clock;
-  /** The series that `end` has begun, and the others. */
+  /** The series that `end` has begun, and the others: of roots that are not held, or not here. */
   readonly #ends = new Records<Tries>();
-  readonly #withdrawals = new Records<Tries>();
+  readonly withdrawals: Records<Tries> = new Records<Tries>();
   #stopped = false;
   #idle: (() => void)[] = [];
 
@@ -111,7 +111,7 @@ export class ReleaseRetrier {
    * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
    */
   release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {
-    return this.#begin(this.#withdrawals, what, this.#find(what.id), undefined, answered);
+    return this.#begin(this.withdrawals, what, this.#find(what.id), undefined, answered);
   }
 
   /**
@@ -119,8 +119,8 @@ export class ReleaseRetrier {
    * @param now the time of the clock in this step
    */
   end(what: ReleaseTask, now: number, answered: Answered): Promise<ReleaseResult | undefined> {
-    const { size } = this.#withdrawals;
-    const running = size === 0 ? undefined : this.#withdrawals.find(what.id);
+    const { withdrawals } = this;
+    const running = withdrawals.size === 0 ? undefined : withdrawals.find(what.id);
     return this.#begin(this.#ends, what, running, now, answered);
   }
 
@@ -128,11 +128,7 @@ export class ReleaseRetrier {
     return this.#find(id) !== undefined;
   }
 
-  /** A root that is held is being released by its id. */
-  withdraws(id: string): boolean {
-    return this.#withdrawals.size > 0 && this.#withdrawals.find(id) !== undefined;
-  }
-
+  /** Resolves when no release is pending. */
   settled(): Promise<void> {
     if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -140,15 +136,15 @@ export class ReleaseRetrier {
 
   stop(): void {
     this.#stopped = true;
-    for (const { pause } of [...this.#ends.all(), ...this.#withdrawals.all()]) pause?.wake();
+    for (const { pause } of [...this.#ends.all(), ...this.withdrawals.all()]) pause?.wake();
   }
 
   get #isIdle(): boolean {
-    return this.#ends.size === 0 && this.#withdrawals.size === 0;
+    return this.#ends.size === 0 && this.withdrawals.size === 0;
   }
 
   #find(id: string): Tries | undefined {
-    return this.#withdrawals.find(id) ?? this.#ends.find(id);
+    return this.withdrawals.find(id) ?? this.#ends.find(id);
   }
 
   /** Joins a series that runs, or makes a first attempt. */
@@ -189,7 +185,7 @@ export class ReleaseRetrier {
   }
 
   #over(tries: Tries, returned: ReleaseResult | undefined): void {
-    if (!this.#ends.remove(tries)) this.#withdrawals.remove(tries);
+    if (!this.#ends.remove(tries)) this.withdrawals.remove(tries);
     for (const { resolve, answered } of tries.calls) {
       answered?.(returned);
       resolve(returned);

@@ -5,7 +5,7 @@
  */
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
-import { kindOf, type LockKind, numberOf } from '../../engine/kinds.js';
+import { kindOf, type LockKind, NUMBERS } from '../../engine/kinds.js';
 import { handOffsAlone } from '../../engine/limits.js';
 import { UnreadableRecord } from '../port.js';
 import { belonging, notQueued } from './answers.js';
@@ -107,7 +107,7 @@ function encodeTurn(command: T.Turn): string[] {
 function encodeAcquire(command: T.Acquire): string[] {
   const { id, owner, weight, kind, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
   const { ticket, maxQueue, patience, retention, meta, token, waited = 0, tasks = 0 } = command;
-  const flags = `${numberOf(kind)}${fair ? 1 : 0}${queue ? 1 : 0}`;
+  const flags = `${NUMBERS[kind]}${fair ? 1 : 0}${queue ? 1 : 0}`;
   const usual = `${flags} ${ttl} ${retention} ${handOffs} ${tasks}`;
   const terms = `${usual} ${claim} ${maxQueue} ${patience} ${weight} ${capacity}`;
   if (owner !== '') return [id, terms, meta, channel, token, `${ticket}`, `${waited}`, owner];
