@@ -48,8 +48,6 @@ class Asked implements Receiver<Answer> {
   readonly command: Acquire | Park;
   /** The moment before it was sent. */
   sent: Moment;
-  /** The connection of the store when it was sent. */
-  connection: unknown;
   readonly #sender: AcquireSender;
 
   constructor(
@@ -57,17 +55,15 @@ class Asked implements Receiver<Answer> {
     acquisition: Acquisition,
     command: Acquire | Park,
     sent: Moment,
-    connection: unknown,
   ) {
     this.#sender = sender;
     this.acquisition = acquisition;
     this.command = command;
     this.sent = sent;
-    this.connection = connection;
   }
 
-  answered(reply: Answer): void {
-    this.#sender.answered(this, reply);
+  answered(reply: Answer, isSame: boolean): void {
+    this.#sender.answered(this, reply, isSame);
   }
 
   failed(error: unknown): void {
@@ -112,9 +108,8 @@ export class AcquireSender {
     const asks = this.#command(acquisition, sent.at);
     const command = parked === undefined ? asks : parked.command(asks);
     this.#begins(acquisition, command);
-    const { requests } = this.#parts;
-    const asked = new Asked(this, acquisition, command, sent, requests.connection());
-    if (!requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
+    const asked = new Asked(this, acquisition, command, sent);
+    if (!this.#parts.requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
   }
 
   /** Called before a request that had to wait. False if its acquisition has settled. */
@@ -125,17 +120,16 @@ export class AcquireSender {
       return false;
     }
     asked.sent = this.#parts.suspend.moment();
-    asked.connection = this.#parts.requests.connection();
     acquisition.asks(asked.sent.at);
     return true;
   }
 
-  answered({ acquisition, command, sent, connection }: Asked, reply: Answer): void {
+  /** The reply to a request arrived in time. */
+  answered({ acquisition, command, sent }: Asked, reply: Answer, isSame: boolean): void {
     this.ended(acquisition, command);
     if (command.token !== '') acquisition.tokens.answered(command.token);
     const now = this.#parts.suspend.moment();
-    const { requests, replyDelay } = this.#parts;
-    const isSame = requests.isSame(connection);
+    const { replyDelay } = this.#parts;
     if (replyDelay.took(now.at - sent.at) && !isSame) acquisition.mayBeDuplicated = true;
     acquisition.parked?.answered(reply);
     if (isSame && acquisition.hold !== null && acquisition.hadLease()) return;

@@ -70,8 +70,9 @@ export class Backlog<P extends Posted> {
   #bytes = 0;
   readonly #ends = new Queue<P>();
   readonly #asks = new Queue<P>();
-  /** The last request of each key that waits. */
-  readonly #last = new Map<string, P>();
+  /** The last request of each key of those that wait. Only this class writes it. */
+  readonly waiting: Map<string, P> = new Map<string, P>();
+  /** The replies so far. */
   answers = 0;
 
   /** @param max the most requests under way */
@@ -79,28 +80,20 @@ export class Backlog<P extends Posted> {
     this.#max = max;
   }
 
-  get isEmpty(): boolean {
-    return this.#last.size === 0;
-  }
-
-  has(key: string): boolean {
-    return this.#last.has(key);
-  }
-
-  /** False if the request waits. */
+  /** True if the request is under way from now on. Otherwise it waits. */
   admit(posted: P, atOnce: boolean, now: number): boolean {
     const { command } = posted;
     const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);
     const hasRoom = this.#count < this.#max && this.#bytes < BYTES_MAX;
-    if (rank === AT_ONCE || (hasRoom && this.#last.size === 0)) {
+    if (rank === AT_ONCE || (hasRoom && this.waiting.size === 0)) {
       this.#count += 1;
       this.#bytes += posted.bytes = bytesOf(command);
       return true;
     }
     const key = keyOf(command);
-    posted.rank = Math.max(rank, this.#last.get(key)?.rank ?? rank) as Rank;
+    posted.rank = Math.max(rank, this.waiting.get(key)?.rank ?? rank) as Rank;
     posted.posted = now;
-    this.#last.set(key, posted);
+    this.waiting.set(key, posted);
     (posted.rank === ENDS ? this.#ends : this.#asks).push(posted);
     return false;
   }
@@ -130,14 +123,14 @@ export class Backlog<P extends Posted> {
     this.#count -= 1;
     this.#bytes -= posted.bytes;
     posted.bytes = 0;
-    return this.#last.size > 0;
+    return this.waiting.size > 0;
   }
 
   #shift(queue: Queue<P>): P | undefined {
     const first = queue.shift();
     if (first === undefined) return undefined;
     const key = keyOf(first.command);
-    if (this.#last.get(key) === first) this.#last.delete(key);
+    if (this.waiting.get(key) === first) this.waiting.delete(key);
     return first;
   }
 }
@@ -159,7 +152,7 @@ export class Backlogs<P extends Posted> {
    */
   of(command: Command, shardOf: ((key: string) => string) | undefined): Backlog<P> {
     const key = keyOf(command);
-    for (const one of this.all) if (!one.isEmpty && one.has(key)) return one;
+    for (const one of this.all) if (one.waiting.has(key)) return one;
     const shard = shardOf?.(key) ?? '';
     let backlog = this.#shards.get(shard);
     if (backlog === undefined) {

@@ -31,7 +31,7 @@ export class Deadlines {
   /** Its deadline must not be before that of an earlier one. */
   add(timed: Timed): void {
     this.#queue.push(timed);
-    this.#arm();
+    if (this.#timer === undefined) this.#arm();
   }
 
   tidy(): void {
@@ -57,7 +57,7 @@ export class Deadlines {
 
   #arm(): void {
     const head = this.#queue[this.#first];
-    if (head === undefined || this.#timer !== undefined) return;
+    if (head === undefined) return;
     const due = (): void => {
       const now = this.#clock.now();
       afterIo(this.#clock, () => this.#expire(now));

@@ -40,7 +40,8 @@ export interface WakeChannel {
 
 /** One of the two is called, once. Neither throws. */
 export interface Outcome {
-  replied(reply: Reply): void;
+  /** @param isSame the connection is the one on which it was sent, so it was sent once */
+  replied(reply: Reply, isSame: boolean): void;
   erred(error: unknown): void;
 }
 

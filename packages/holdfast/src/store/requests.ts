@@ -24,12 +24,15 @@ const CLOCKS_EVERY_MS = 1000;
 /** From so many open requests on, one waits for the end of the turn. */
 const CROWD = 16;
 const BATCH_MAX = 500;
+/** A promise job after it is a microtask too, and is cheaper than `queueMicrotask`. */
+const DONE = Promise.resolve();
 /** A turn of this length in ms counts as a wait for those that it began with. */
 const LONG_TURN = 50;
 
 /** Exactly one of the first two is called, and a late reply after it. */
 export interface Receiver<R> {
-  answered(reply: R): void;
+  /** @param isSame the request has reached the store once, and in order: see `Store.connection` */
+  answered(reply: R, isSame: boolean): void;
   /** The store failed, or the deadline has passed. */
   failed(failure: StoreFailure): void;
   /** The reply came after the deadline. */
@@ -78,7 +81,7 @@ class Request implements Timed, Outcome, Posted {
     return false;
   }
 
-  replied(raw: Reply): void {
+  replied(raw: Reply, isSame: boolean): void {
     const { margin, deadlines } = this.#requests;
     const reply = margin === 0 ? raw : narrowed(raw, margin);
     this.backlog.answers += 1;
@@ -86,7 +89,7 @@ class Request implements Timed, Outcome, Posted {
       this.#receiver.late(reply);
     } else {
       this.#end();
-      this.#receiver.answered(reply);
+      this.#receiver.answered(reply, isSame);
     }
     deadlines.tidy();
   }
@@ -208,7 +211,7 @@ export class Requests {
       this.#collected = { since: now, requests: [] };
       this.#writing = undefined;
       if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
-      else this.#flushSoon();
+      else void DONE.then(this.#flush);
     }
     return this.#collected.requests;
   }
@@ -219,7 +222,7 @@ export class Requests {
 
   /** A server has answered nothing since `limit` ms before `now`. */
   failWaiting(backlog: Backlog<Request>, now: number): void {
-    if (backlog.isEmpty) return;
+    if (backlog.waiting.size === 0) return;
     const text = `no reply from the store within ${Math.ceil(this.timeout)} ms`;
     const message = `${text}, so this request was not sent`;
     const failure = new StoreFailure(message, 'unanswered', undefined);
@@ -240,7 +243,7 @@ export class Requests {
    */
   written(): Promise<void> | undefined {
     const store = this.#store;
-    if (this.open > CROWD) this.#flushSoon();
+    if (this.open > CROWD) void DONE.then(this.#flush);
     if (store.writesLater !== true) return undefined;
     // after the job that gives them to the store
     this.#writing ??= Promise.resolve()
@@ -286,11 +289,6 @@ export class Requests {
     });
   }
 
-  #flushSoon(): void {
-    // a promise job is a microtask too, and is cheaper than queueMicrotask
-    void Promise.resolve().then(this.#flush);
-  }
-
   readonly #flush = (): void => {
     const { since = 0, requests = [] } = this.#collected ?? {};
     this.#collected = undefined;
@@ -298,7 +296,7 @@ export class Requests {
     const late = now - since >= LONG_TURN;
     const batch = late ? requests.filter((request) => request.due()) : requests;
     for (const backlog of this.#backlogs.all) {
-      if (backlog.isEmpty) continue;
+      if (backlog.waiting.size === 0) continue;
       for (const request of backlog.take()) if (request.due()) batch.push(request);
     }
     for (const request of batch) {
@@ -308,7 +306,8 @@ export class Requests {
     }
     if (batch.length === 1) {
       const [only] = batch as [Request];
-      if (this.#store.post?.(this.#asSent(only), only) === true) {
+      const command = this.margin === 0 ? only.command : this.#asSent(only);
+      if (this.#store.post?.(command, only) === true) {
         this.sent += 1;
         return;
       }
@@ -329,11 +328,12 @@ export class Requests {
   #execute(batch: readonly Request[]): void {
     this.sent += batch.length;
     if (this.#store.wrongClocks !== undefined) this.#lookAtClocks();
+    const connection = this.connection();
     const answers = this.#store.execute(batch.map((request) => this.#asSent(request)));
     for (let index = 0; index < batch.length; index++) {
       const request = batch[index] as Request;
       (answers[index] as Promise<Reply>).then(
-        (reply) => request.replied(reply),
+        (reply) => request.replied(reply, this.isSame(connection)),
         (error: unknown) => request.erred(error),
       );
     }

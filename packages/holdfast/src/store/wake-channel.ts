@@ -42,7 +42,7 @@ export class Wake {
   /** In ms. */
   readonly #limit: number;
   readonly #silent: () => void;
-  /** The channel that requests name, or `''` while the channel is not up. Only this class writes it. */
+  /** The channel that requests name, or `''` while it is not up. Only this class writes it. */
   channel = '';
   #channel: WakeChannel | undefined;
   #up = false;
@@ -85,7 +85,7 @@ export class Wake {
     this.#silent = options.silent ?? (() => undefined);
   }
 
-
+  /** Adds a receiver of all events. */
   also(events: WakeEvents): void {
     this.#events.push(events);
   }

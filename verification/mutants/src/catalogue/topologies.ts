@@ -95,7 +95,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
     edits: [
       {
         file: 'store/backlog.js',
-        find: 'Math.max(rank, this.#last.get(key)?.rank ?? rank)',
+        find: 'Math.max(rank, this.waiting.get(key)?.rank ?? rank)',
         replace: 'rank',
       },
     ],

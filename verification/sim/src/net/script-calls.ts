@@ -5,11 +5,7 @@
  */
 import type { ScriptCall } from '../../../../packages/holdfast/dist/store/clients/port.js';
 import type * as T from '../../../../packages/holdfast/dist/engine/commands.js';
-import {
-  kindOf,
-  type LockKind,
-  NUMBERS,
-} from '../../../../packages/holdfast/dist/engine/kinds.js';
+import { kindOf, type LockKind, NUMBERS } from '../../../../packages/holdfast/dist/engine/kinds.js';
 
 export type ScriptName = T.Op | 'acquireMany' | 'releaseMany' | 'inspectMany';
 

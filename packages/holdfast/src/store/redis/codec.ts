@@ -3,7 +3,7 @@
  * that of each script's header. Clients return numbers as integers or, if configured so, as text;
  * both are accepted.
  */
-import { isGateCommand } from '../../engine/gate-messages.js';
+import { GATE_COMMANDS } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
 import { kindOf, type LockKind, NUMBERS } from '../../engine/kinds.js';
 import { handOffsAlone } from '../../engine/limits.js';
@@ -138,10 +138,10 @@ export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
     const now = Number(raw);
     if (now > 0) return shortReply(command, now, now);
   }
-  if (isGateCommand(command)) return gateReply(raw);
+  if (GATE_COMMANDS.has(command.op)) return gateReply(raw);
   if (!isList) throw new TypeError(`Holdfast: the script ${command.op} did not return a list`);
   const reply = command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
-  return belonging(command.op, reply);
+  return belonging(command.op as T.LockCommand['op'], reply);
 }
 
 /** A free mutex was taken, or the only lease was released. */

@@ -13,16 +13,11 @@
  * a probe on the same connection tells whether it was in step. NOSCRIPT needs no probe: the call is
  * repeated, with a proof.
  *
- * Invariant: a call is answered only by the run of the script that it asked for.
+ * Invariant: a call is answered only by the run of the script that it asked for. `post` is that of
+ * the client: its caller adds the proof and judges the reply, see `posted.ts`.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  type CallTerms,
-  type ClientPort,
-  over,
-  type RawOutcome,
-  type ScriptCall,
-} from '../clients/port.js';
+import { type CallTerms, type ClientPort, over, type ScriptCall } from '../clients/port.js';
 import { OutOfStep } from '../port.js';
 import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
@@ -38,15 +33,14 @@ export function provable(source: string): string {
 }
 
 export interface ProvenPort extends ClientPort {
-  /** The last reply had no proof. */
-  readonly isOutOfStep: () => boolean;
+  readonly proofs: Proofs;
   /** The port without proofs. */
   readonly plain: ClientPort;
 }
 
 /** Begins at random: another copy of this code may use the same client. */
 let count = randomBytes(4).readUInt32LE();
-const nextProof = (): string => (count++).toString(36);
+export const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
@@ -61,7 +55,8 @@ export function provenPort(port: ClientPort): ProvenPort {
 }
 
 /** Judges the replies of one client. */
-class Proofs {
+export class Proofs {
+  /** True if the last reply had no proof. */
   isOutOfStep = false;
   readonly #port: ClientPort;
 
@@ -81,8 +76,8 @@ class Proofs {
     return isNoScript(error) || !this.#port.isReply(error);
   }
 
-  /** An error reply is believed if the same error answers the probe, or its proof does. */
-  async probe(error: unknown, keys: readonly string[], of: CallTerms): Promise<never> {
+  /** Whether an error reply is believed: the same error answers the probe, or its proof does. */
+  async probe(error: unknown, keys: readonly string[], of: CallTerms = {}): Promise<never> {
     const port = this.#port;
     const proof = nextProof();
     const answer = await port.eval(PROBE, keys.slice(0, 1), [proof], of).catch((second) => {
@@ -116,27 +111,8 @@ function newProvenPort(port: ClientPort): ProvenPort {
       },
     );
 
-  const post = (call: ScriptCall, to: RawOutcome): boolean => {
-    const proof = nextProof();
-    const failed = (error: unknown): void => {
-      if (proofs.isCertain(error)) to.failed(error);
-      else proofs.probe(error, call.keys, call).catch((second: unknown) => to.failed(second));
-    };
-    const read = (raw: unknown): void => {
-      let answer: unknown;
-      try {
-        answer = proofs.read(raw, proof);
-      } catch (error) {
-        return to.failed(error);
-      }
-      to.answered(answer);
-    };
-    const proved = { ...call, args: [...call.args, proof] };
-    return port.post?.(proved, { answered: read, failed }) === true;
-  };
-
   return over(port, {
-    isOutOfStep: () => proofs.isOutOfStep,
+    proofs,
     plain: port,
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
@@ -148,8 +124,6 @@ function newProvenPort(port: ClientPort): ProvenPort {
         answered(sent[at] as Promise<unknown>, each[at] as string, call.keys, call),
       );
     },
-
-    post: port.post && post,
 
     eval(
       source: string,

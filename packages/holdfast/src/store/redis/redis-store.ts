@@ -8,7 +8,7 @@
  */
 import { isHalfMoved } from '../clients/cluster.js';
 import type { ClientPort, ScanPage, ScriptCall } from '../clients/port.js';
-import { isGateCommand } from '../../engine/gate-messages.js';
+import { GATE_COMMANDS } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../engine/commands.js';
 import { loadedLater } from './loaded-later.js';
 import {
@@ -32,6 +32,7 @@ import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { OneServer } from './one-server.js';
+import { type Call, Posted, type PostedParts, refuseTwice } from './posted.js';
 import { provable, type ProvenPort, provenPort } from './proven-port.js';
 import { ManyRenewals } from './many-renewals.js';
 import { ScriptLoader } from './script-loader.js';
@@ -66,6 +67,7 @@ export class RedisStore implements Store {
   readonly #loader: ScriptLoader;
   readonly #renewals: ManyRenewals;
   readonly #several: Several;
+  readonly #posting: PostedParts;
   /** On a cluster: the wake channels of this process, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
   #refreshing = false;
@@ -79,7 +81,7 @@ export class RedisStore implements Store {
   constructor(port: ClientPort, prefix: string, oneServer?: OneServer) {
     const client = provenPort(port);
     const { cluster } = client;
-    if (cluster === undefined) this.connection = client.connection.bind(client);
+    if (cluster === undefined) this.connection = () => client.connection();
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
@@ -91,6 +93,8 @@ export class RedisStore implements Store {
       this.written = () => new Promise(afterTurn);
     }
     this.oneServer = oneServer ?? new OneServer(client, prefix);
+    const ordered = cluster === undefined;
+    this.#posting = { client, ordered, again: (...about) => this.#again(...about) };
     const parts = { client, prefix, loader: this.#loader, oneServer: this.oneServer };
     this.#renewals = new ManyRenewals({
       ...parts,
@@ -130,24 +134,11 @@ export class RedisStore implements Store {
 
   post(command: Command, to: Outcome): boolean {
     if (this.#client.post === undefined || command.op === 'renewMany') return false;
-    const call = this.#callOf(command);
-    const connection = this.#client.connection();
-    const erred = (error: unknown): void => to.erred(error);
-    const answered = (raw: unknown): void => {
-      let reply: Reply;
-      try {
-        reply = this.#once(readable(command, raw), command, connection);
-      } catch (error) {
-        return erred(error);
-      }
-      to.replied(reply);
-    };
-    const failed = (error: unknown): void =>
-      void this.#again(command, call, error, connection).then((reply) => to.replied(reply), erred);
-    return this.#client.post(call, { answered, failed });
+    const posted = new Posted(this.#posting, command, this.#callOf(command), to);
+    return this.#client.post(posted, posted);
   }
 
-  #callOf(command: KeyCommand): ScriptCall {
+  #callOf(command: KeyCommand): Call {
     const keys = this.#keysOf(command);
     const sent = this.#channels === undefined ? command : this.#addressed(command);
     return { sha: scripts[command.op].sha, keys, args: encode(sent) };
@@ -176,7 +167,7 @@ export class RedisStore implements Store {
   /** The names of the keys; those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
-    if (isGateCommand(command)) return gateKeysOf(this.#prefix, key);
+    if (GATE_COMMANDS.has(command.op)) return gateKeysOf(this.#prefix, key);
     let names = this.#names.get(key);
     if (names === undefined) {
       names = keysOf(this.#prefix, key);
@@ -198,17 +189,9 @@ export class RedisStore implements Store {
     return slotOf(this.#client.keyPrefix + mainKeyOf(this.#prefix, key));
   }
 
-  /**
-   * If the connection changed, the client may have sent a release twice: the second one finds
-   * nothing, so the result of the first is unknown. So too an arrival at a generation that the gate
-   * no longer remembers.
-   */
-  #once(reply: Reply, { op }: KeyCommand, connection: unknown): Reply {
-    const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
-    const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
-    if ((!nothing && !late) || connection === this.#client.connection()) return reply;
-    const message = 'the connection was replaced before the reply arrived';
-    throw new StoreFailure(message, 'unanswered', undefined);
+  #once(reply: Reply, command: KeyCommand, connection: unknown): Reply {
+    if (connection !== this.#client.connection()) refuseTwice(reply, command);
+    return reply;
   }
 
   /** Sends a call again that the server has not executed, if another call may help. */
@@ -358,7 +341,7 @@ export class RedisStore implements Store {
   }
 
   trouble(): string | undefined {
-    if (this.#client.isOutOfStep()) return new OutOfStep(this.label).message;
+    if (this.#client.proofs.isOutOfStep) return new OutOfStep(this.label).message;
     return this.#client.state()?.text ?? this.#client.delay?.();
   }
 

@@ -82,7 +82,7 @@ describe('replies of scripts', () => {
       ['list', 'b'],
     ]);
     expect(await lists.eval('text', ['k'], ['c'])).toEqual(['list', 'c']);
-    expect(lists.isOutOfStep()).toBe(false);
+    expect(lists.proofs.isOutOfStep).toBe(false);
   });
 
   it('are not believed if they belong to other requests, also to the same command', async () => {
@@ -93,7 +93,7 @@ describe('replies of scripts', () => {
     const [first, second, third, last] = await settled(port.evalsha(calls));
     for (const one of [first, second, third]) expect(one).toBeInstanceOf(OutOfStep);
     expect(last).toBeUndefined();
-    expect(port.isOutOfStep()).toBe(true);
+    expect(port.proofs.isOutOfStep).toBe(true);
   });
 
   it.each([

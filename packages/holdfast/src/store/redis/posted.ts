@@ -1,0 +1,89 @@
+/**
+ * One command as one call, and the one receiver between the client and the request.
+ *
+ *     posted --a reply with its proof--> decoded, and given to the request
+ *        \--an error--> (a probe) --> repeated, if that may help --> answered or failed
+ */
+import type { KeyCommand, Reply } from '../../engine/commands.js';
+import type { RawOutcome, ScriptCall } from '../clients/port.js';
+import { type Outcome, OutOfStep, StoreFailure } from '../port.js';
+import { readable } from './codec.js';
+import { nextProof, type ProvenPort } from './proven-port.js';
+
+/** What a store does for its calls. */
+export interface PostedParts {
+  readonly client: ProvenPort;
+  /** False on a cluster: while a slot moves, requests of a key go to two nodes. */
+  readonly ordered: boolean;
+  /** Sends a call again that the server has not executed. Rejects with the failure otherwise. */
+  again(command: KeyCommand, call: ScriptCall, error: unknown, connection: unknown): Promise<Reply>;
+}
+
+/** A call of a script, as a store makes it. */
+export interface Call extends ScriptCall {
+  readonly args: string[];
+}
+
+export class Posted implements ScriptCall, RawOutcome {
+  readonly sha: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly #proof: string;
+  readonly #parts: PostedParts;
+  readonly #command: KeyCommand;
+  readonly #connection: unknown;
+  readonly #to: Outcome;
+
+  constructor(parts: PostedParts, command: KeyCommand, { sha, keys, args }: Call, to: Outcome) {
+    this.#proof = nextProof();
+    args.push(this.#proof);
+    this.sha = sha;
+    this.keys = keys;
+    this.args = args;
+    this.#parts = parts;
+    this.#command = command;
+    this.#connection = parts.client.connection();
+    this.#to = to;
+  }
+
+  answered(raw: unknown): void {
+    const { client, ordered } = this.#parts;
+    const isSame = client.connection() === this.#connection;
+    let reply: Reply;
+    try {
+      reply = readable(this.#command, client.proofs.read(raw, this.#proof));
+      if (!isSame) refuseTwice(reply, this.#command);
+    } catch (error) {
+      return error instanceof OutOfStep ? this.#again(error) : this.#to.erred(error);
+    }
+    this.#to.replied(reply, isSame && ordered && this.#connection !== undefined);
+  }
+
+  failed(error: unknown): void {
+    const { proofs } = this.#parts.client;
+    if (proofs.isCertain(error)) return this.#again(error);
+    proofs.probe(error, this.keys).catch((second: unknown) => this.#again(second));
+  }
+
+  #again(error: unknown): void {
+    const call = { sha: this.sha, keys: this.keys, args: this.args.slice(0, -1) };
+    this.#parts.again(this.#command, call, error, this.#connection).then(
+      // the client may be another one by now, or have sent the first call twice
+      (reply) => this.#to.replied(reply, false),
+      (second: unknown) => this.#to.erred(second),
+    );
+  }
+}
+
+/**
+ * Called if the connection changed, when the client may have sent a release twice: the second one
+ * finds nothing, so the result of the first is unknown. The same holds for an arrival at a
+ * generation that the gate no longer remembers.
+ */
+export function refuseTwice(reply: Reply, { op }: KeyCommand): void {
+  const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
+  const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
+  if (!nothing && !late) return;
+  const message = 'the connection was replaced before the reply arrived';
+  throw new StoreFailure(message, 'unanswered', undefined);
+}
