@@ -190,12 +190,14 @@ export class RootEnd implements ReleaseTask {
   }
 
   #command(): Release | Turn {
-    const { key, id, fence, unpassed } = this.#root;
+    const { key, id, fence } = this.#root;
+    const { index } = this.#hold;
+    const unpassed = index === 0;
     const { acquisitions, settings } = this.#parts;
     const { retention } = settings;
     if (this.#next === undefined && unpassed)
       return { op: 'release', key, id, unpassed, retention };
-    const root = { op: 'turn', key, id, fence, used: this.#hold.fence, retention } as const;
+    const root = { op: 'turn', key, id, fence, used: fence + index, retention } as const;
     if (this.#next === undefined) return { ...root, ...NO_ROOT };
     const { id: again } = this.#next;
     const asked = acquisitions.sender.begin(this.#next);

@@ -127,6 +127,7 @@ export class Roots {
     if (!(queue instanceof RootQueue)) return FREED;
     if (queue.of.tasks === 0) {
       queue.root = undefined;
+      root.observer = undefined;
       queue.withdraw();
       this.#tidy(queue);
       return FREED;
@@ -137,6 +138,7 @@ export class Roots {
     // while it is released already, the other tasks ask anew when it has ended
     if (certainty === 'releasing') return FREED;
     queue.root = undefined;
+    root.observer = undefined;
     this.#tidy(queue);
     const group = certainty === 'held' ? this.#joins(queue, root) : undefined;
     if (group !== undefined) return { how: 'joined', group };

@@ -11,72 +11,54 @@ export interface Due {
 
 export class DueHeap<E extends Due> {
   readonly #entries: E[] = [];
+  /** The entry that is due first. Only this class writes it. */
+  first: E | undefined;
 
   get size(): number {
     return this.#entries.length;
   }
 
-  get first(): E | undefined {
-    return this.#entries[0];
-  }
-
-  /** Also moves an entry after its `due` has changed. */
+  /** Inserts an entry, or moves it after its `due` has changed. */
   put(entry: E): void {
-    if (entry.rank < 0) {
-      entry.rank = this.#entries.length;
-      this.#entries.push(entry);
-    }
-    this.#up(entry.rank);
-    this.#down(entry.rank);
+    if (entry.rank < 0) entry.rank = this.#entries.push(entry) - 1;
+    this.#place(entry);
   }
 
   remove(entry: E): void {
-    const { rank } = entry;
-    if (rank < 0) return;
+    if (entry.rank < 0) return;
     const last = this.#entries.pop() as E;
+    if (last !== entry) {
+      last.rank = entry.rank;
+      this.#place(last);
+    }
     entry.rank = -1;
-    if (last === entry) return;
-    this.#place(last, rank);
-    this.#up(rank);
-    this.#down(last.rank);
+    this.first = this.#entries[0];
   }
 
-  #up(from: number): void {
-    let rank = from;
+  /** Moves an entry from its index, which counts as empty, to where it belongs. */
+  #place(entry: E): void {
+    const entries = this.#entries;
+    let { rank } = entry;
     while (rank > 0) {
-      const parent = (rank - 1) >> 1;
-      if (this.#at(parent).due <= this.#at(rank).due) return;
-      this.#swap(rank, parent);
-      rank = parent;
+      const above = (rank - 1) >> 1;
+      const parent = entries[above] as E;
+      if (parent.due <= entry.due) break;
+      entries[rank] = parent;
+      parent.rank = rank;
+      rank = above;
     }
-  }
-
-  #down(from: number): void {
-    let rank = from;
     for (;;) {
-      let least = rank;
-      for (const child of [2 * rank + 1, 2 * rank + 2]) {
-        if (child < this.#entries.length && this.#at(child).due < this.#at(least).due)
-          least = child;
-      }
-      if (least === rank) return;
-      this.#swap(rank, least);
-      rank = least;
+      const below = 2 * rank + 1;
+      const [left, right] = [entries[below], entries[below + 1]];
+      const least = right !== undefined && right.due < (left as E).due ? right : left;
+      if (least === undefined || least.due >= entry.due) break;
+      const free = least.rank;
+      entries[rank] = least;
+      least.rank = rank;
+      rank = free;
     }
-  }
-
-  #at(rank: number): E {
-    return this.#entries[rank] as E;
-  }
-
-  #place(entry: E, rank: number): void {
-    this.#entries[rank] = entry;
+    entries[rank] = entry;
     entry.rank = rank;
-  }
-
-  #swap(a: number, b: number): void {
-    const [first, second] = [this.#at(a), this.#at(b)];
-    this.#place(first, b);
-    this.#place(second, a);
+    this.first = entries[0];
   }
 }

@@ -207,7 +207,7 @@ export class Inquiries {
     };
     root.renewal.unanswered += 1;
     try {
-      return await this.#requests.send(command, late, patience(root, sent, wait));
+      return await this.#requests.send(command, late, patience(root, sent, wait), sent.at);
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) root.renewal.unanswered -= 1;
       throw error;
@@ -234,7 +234,7 @@ export class Inquiries {
       }
     };
     try {
-      return await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit));
+      return await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit), sent.at);
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) {
         for (const root of roots) root.renewal.unanswered -= 1;

@@ -272,13 +272,8 @@ export class Hold {
 
   /** In ms, certainly. */
   get remaining(): number {
-    return this.remainingAt(this.root.telemetry.clock.now());
-  }
-
-  /** The same, for a caller that has just read the clock. */
-  remainingAt(now: number): number {
     if (this.state !== 'held' || this.root.doubted) return 0;
-    return Math.max(0, this.validUntil - now);
+    return Math.max(0, this.validUntil - this.root.telemetry.clock.now());
   }
 
   /**

@@ -86,14 +86,15 @@ export function requestAt({ renewal, renews, doubted }: Root): number {
 }
 
 /**
- * True if a lease needs nothing but renewals: no callback, no end by `maxHold`, and certainly held
- * for about its ttl.
+ * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
+ * certainly held for about its ttl.
+ * @param left the remaining ms of the lease
  */
-function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
-  const { renewed, terms, validUntil } = hold;
+function isUsual({ ttl, hold, renewal, doubted }: Root, left: number): boolean {
+  const { renewed, terms } = hold;
   if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
   if (doubted || renewal.ending || renewal.busy) return false;
-  return validUntil - now >= SHORT * ttl && validUntil - now <= ttl;
+  return left >= SHORT * ttl && left <= ttl;
 }
 
 export class Schedule {
@@ -119,18 +120,20 @@ export class Schedule {
     return this.#heap.first?.root;
   }
 
-  /** Plans the renewal of a lease that was granted, renewed or found. */
-  settle(root: Root, now: number): void {
+  /**
+   * Plans the renewal of a lease that was granted, renewed or found.
+   * @param left its remaining ms
+   */
+  settle(root: Root, now: number, left: number = root.hold.validUntil - now): void {
     const { renewal } = root;
     if (!renewal.watched) return;
-    if (isUsual(root, now)) {
+    if (isUsual(root, left)) {
       if (renewal.rank >= 0) this.remove(root);
-      this.#join(root, now);
-      this.arm();
+      this.#join(root, now, left);
       return;
     }
     // jitter, so that processes that started together do not keep renewing at the same time
-    renewal.at = now + this.#pause(root.hold.validUntil - now);
+    renewal.at = now + this.#pause(left);
     this.plan(root);
   }
 
@@ -166,7 +169,7 @@ export class Schedule {
   passed(root: Root, now: number): void {
     const { group } = root.renewal;
     // a lease in a group stays there if its hold needs nothing but renewals
-    if (group?.sent === false && isUsual(root, now)) return;
+    if (group?.sent === false && isUsual(root, root.hold.validUntil - now)) return;
     this.plan(root);
   }
 
@@ -211,13 +214,14 @@ export class Schedule {
     }
   }
 
-  #join({ ttl, hold, renewal }: Root, now: number): void {
-    const left = hold.validUntil - now;
+  /** Adds a lease that was granted or renewed to a group. */
+  #join({ ttl, renewal }: Root, now: number, left: number): void {
     let group = this.#open.get(ttl);
     if (group === undefined || group.renewals.length >= GROUP_MAX || !suits(group, now, left)) {
       group = new RenewalGroup(ttl, now + this.#pause(left), false);
       this.#open.set(ttl, group);
       this.#groups.put(group);
+      this.arm();
     }
     group.add(renewal);
   }
@@ -273,16 +277,14 @@ export class Renewals {
   /** By ttl. */
   readonly #failing = new Map<number, Root[]>();
   #size = 0;
+  /** True if no further lease should be added in this turn. Only this class writes it. */
+  full = false;
 
   constructor(now: number) {
     this.#now = now;
   }
 
-  get full(): boolean {
-    return this.#size >= TURN_MAX;
-  }
-
-  /** How many leases with a ttl are renewed together. */
+  /** The number of leases with a ttl that are renewed together. */
   of(ttl: number): number {
     return this.#usual.get(ttl)?.length ?? 0;
   }
@@ -290,6 +292,7 @@ export class Renewals {
   add(root: Root): void {
     root.renewal.busy = true;
     this.#size += 1;
+    this.full = this.#size >= TURN_MAX;
     const { ttl, hold, renewal, doubted } = root;
     if (doubted) {
       this.#doubted.push(root);

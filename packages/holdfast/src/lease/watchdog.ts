@@ -50,7 +50,9 @@ export class Watchdog {
     this.#suspend = suspend;
     this.#suspends = suspend.count;
     this.inquiries = new Inquiries(requests, suspend, telemetry, {
-      noticeSleep: (now) => this.#noticeSuspend(now),
+      noticeSleep: (now) => {
+        if (now.sleeps > this.#suspends) this.#noticeSuspend(now);
+      },
       confirmed: (root) => this.#confirmed(root),
     });
   }
@@ -64,13 +66,14 @@ export class Watchdog {
     return this.#roots.all();
   }
 
-  /** Adds a lease, and claims it. See `claim`. */
+  /** Adds a lease, and claims it. See `#claim`. */
   add(root: Root, now: number): Promise<void> | undefined {
     this.#roots.add(root);
     root.renewal.watched = true;
     if (root.owner !== '') this.owned.add(root);
-    this.#due.settle(root, now);
-    return this.claim(root, now);
+    const left = root.hold.validUntil - now;
+    this.#due.settle(root, now, left);
+    return left >= CLAIM_BELOW * root.ttl ? undefined : this.#claim(root, now, left);
   }
 
   /** A root went on to another task. */
@@ -84,10 +87,9 @@ export class Watchdog {
    * code can block the event loop. Resolves when the request has been written; `undefined` if none
    * is needed.
    */
-  claim(root: Root, now: number = this.#clock.now()): Promise<void> | undefined {
-    const { hold, renewal } = root;
-    const whole = Math.min(root.ttl, hold.holdUntil - now);
-    if (!root.renews || renewal.busy || hold.validUntil - now >= CLAIM_BELOW * whole) return;
+  #claim(root: Root, now: number, left: number): Promise<void> | undefined {
+    const whole = Math.min(root.ttl, root.hold.holdUntil - now);
+    if (!root.renews || root.renewal.busy || left >= CLAIM_BELOW * whole) return;
     void this.#renewDue(root);
     return this.#requests.written();
   }
@@ -137,11 +139,12 @@ export class Watchdog {
 
   /** A lease is certainly held: its time is not over, and no suspend was detected. */
   believes(hold: Hold, moment: Moment = this.#suspend.moment()): boolean {
-    const now = moment.at;
-    this.#noticeSuspend(moment);
+    if (moment.sleeps > this.#suspends) this.#noticeSuspend(moment);
+    if (hold.state !== 'held') return false;
+    if (moment.at < hold.validUntil) return !hold.root.doubted;
     // after a stall, the first check ends it: the signal does not wait for a timer
-    if (hold.state === 'held' && now >= hold.validUntil) this.#end(hold.root);
-    return hold.remainingAt(now) > 0;
+    this.#end(hold.root);
+    return false;
   }
 
   /** Waits for the decision about a lease in doubt. */
@@ -161,8 +164,11 @@ export class Watchdog {
   #confirmed(root: Root): void {
     const { hold, renewal } = root;
     this.#cleared(root);
-    const { group } = renewal;
-    if (group === undefined || group.due >= hold.validUntil) this.#due.plan(root);
+    const { group, busy, due } = renewal;
+    // a request that is under way plans it again: it must not be due after its end until then
+    const isPlanned =
+      group === undefined ? busy && due <= hold.validUntil : group.due < hold.validUntil;
+    if (!isPlanned) this.#due.plan(root);
   }
 
   #cleared(root: Root): void {
@@ -174,7 +180,7 @@ export class Watchdog {
     this.#due.disarm();
     const moment = this.#suspend.moment();
     const now = moment.at;
-    this.#noticeSuspend(moment);
+    if (moment.sleeps > this.#suspends) this.#noticeSuspend(moment);
     const renewals = new Renewals(now);
     this.#due.takeGroups(now, renewals);
     while (!renewals.full) {
@@ -304,7 +310,6 @@ export class Watchdog {
   }
 
   #noticeSuspend({ at, sleeps }: Moment): void {
-    if (sleeps <= this.#suspends) return;
     this.#suspends = sleeps;
     const all = new Renewals(at);
     for (const root of this.#roots.all()) {

@@ -168,15 +168,17 @@ export class Requests {
    * Sends a command. Rejects with a `StoreFailure`: the store's own, or one for a passed deadline.
    * @param late receives a reply that came after the deadline
    * @param timeout a shorter limit than the usual one, in ms
+   * @param now the time of the clock in this step
    */
   send<C extends Command>(
     command: C,
     late: (reply: ReplyTo<C>) => void = () => undefined,
     timeout?: number,
+    now: number = this.#clock.now(),
   ): Promise<ReplyTo<C>> {
     return new Promise((resolve, reject) => {
       const receiver = { answered: resolve, failed: reject, late };
-      this.post(command, receiver, this.#clock.now(), timeout);
+      this.post(command, receiver, now, timeout);
     });
   }
 
