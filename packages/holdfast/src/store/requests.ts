@@ -204,22 +204,21 @@ export class Requests {
       request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
     }
     if (!backlog.admit(request, timeout !== undefined, now)) return false;
-    this.#toCollect(now).push(request);
+    this.#collect(now, request);
     return true;
   }
 
-  #toCollect(now: number): Request[] {
-    if (this.#collected === undefined) {
-      this.#collected = { since: now, requests: [] };
-      this.#writing = undefined;
-      if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
-      else void DONE.then(this.#flush);
-    }
-    return this.#collected.requests;
+  /** The next flush sends a request, and those that wait and have room then. */
+  #collect(now: number, ...requests: Request[]): void {
+    if (this.#collected !== undefined) return void this.#collected.requests.push(...requests);
+    this.#collected = { since: now, requests };
+    this.#writing = undefined;
+    if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
+    else void DONE.then(this.#flush);
   }
 
   sendMore(): void {
-    this.#toCollect(this.#clock.now());
+    this.#collect(this.#clock.now());
   }
 
   /** A server has answered nothing since `limit` ms before `now`. */

@@ -19,11 +19,6 @@ export interface PostedParts {
   again(command: KeyCommand, call: ScriptCall, error: unknown, connection: unknown): Promise<Reply>;
 }
 
-/** A call of a script, as a store makes it. */
-export interface Call extends ScriptCall {
-  readonly args: string[];
-}
-
 export class Posted implements ScriptCall, RawOutcome {
   readonly sha: string;
   readonly keys: readonly string[];
@@ -34,12 +29,16 @@ export class Posted implements ScriptCall, RawOutcome {
   readonly #connection: unknown;
   readonly #to: Outcome;
 
-  constructor(parts: PostedParts, command: KeyCommand, { sha, keys, args }: Call, to: Outcome) {
+  constructor(
+    parts: PostedParts,
+    command: KeyCommand,
+    { sha, keys, args }: ScriptCall,
+    to: Outcome,
+  ) {
     this.#proof = nextProof();
-    args.push(this.#proof);
     this.sha = sha;
     this.keys = keys;
-    this.args = args;
+    this.args = [...args, this.#proof];
     this.#parts = parts;
     this.#command = command;
     this.#connection = parts.client.connection();

@@ -32,7 +32,7 @@ import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { OneServer } from './one-server.js';
-import { type Call, Posted, type PostedParts, refuseTwice } from './posted.js';
+import { Posted, type PostedParts, refuseTwice } from './posted.js';
 import { provable, type ProvenPort, provenPort } from './proven-port.js';
 import { ManyRenewals } from './many-renewals.js';
 import { ScriptLoader } from './script-loader.js';
@@ -138,7 +138,7 @@ export class RedisStore implements Store {
     return this.#client.post(posted, posted);
   }
 
-  #callOf(command: KeyCommand): Call {
+  #callOf(command: KeyCommand): ScriptCall {
     const keys = this.#keysOf(command);
     const sent = this.#channels === undefined ? command : this.#addressed(command);
     return { sha: scripts[command.op].sha, keys, args: encode(sent) };
