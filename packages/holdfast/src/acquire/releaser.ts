@@ -45,7 +45,8 @@ export class Releaser {
     this.#parts = parts;
   }
 
-  async release(hold: Hold): Promise<ReleaseOutcome> {
+  /** Releases a lease, or hands it off to the next local acquisition that may have it. */
+  release(hold: Hold): Promise<ReleaseOutcome> {
     const { root } = hold;
     const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
     const now = suspend.moment();
@@ -57,25 +58,25 @@ export class Releaser {
     const isReleasing = withdrawals.size > 0 && withdrawals.find(root.id) !== undefined;
     const certainty = isReleasing ? 'releasing' : believed ? 'held' : 'doubted';
     const ending = acquisitions.roots.end(root, certainty, now);
-    if (ending.how === 'passed') return 'freed';
+    if (ending.how === 'passed') return Promise.resolve('freed');
     hold.release();
     watchdog.remove(root);
     const end = new RootEnd(this.#parts, hold, believed, now);
     if (ending.how === 'joined') {
       ending.group.end = end;
-      return 'freed';
+      return Promise.resolve('freed');
     }
     return end.send(ending.how === 'turned' ? ending.next : undefined);
   }
 
-  /** This process does not hold the lease any more. */
-  #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
+  /** A lease that this process does not hold any more. */
+  #over(hold: Hold): Promise<ReleaseOutcome> {
     // it belongs to the store or to another process now: nothing is sent
-    if (hold.state === 'left') return 'kept';
+    if (hold.state === 'left') return Promise.resolve('kept');
     if (hold.end !== undefined) return hold.end.again();
     if (hold.state === 'lost') this.#parts.telemetry.warn('outlived', hold);
     this.withdraw(hold);
-    return 'lost';
+    return Promise.resolve('lost');
   }
 
   /** The server may keep a lease for a little longer than this process believed in it. */
@@ -151,24 +152,19 @@ export class RootEnd implements ReleaseTask {
     this.until = root.endsBy + parts.settings.requestTimeout;
   }
 
-  /** Sends the end, with the request of the next root. */
-  async send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
+  /** Sends the end, with the request of the next root. Resolves to the outcome. */
+  send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
     this.#next = next;
     this.command = this.#command();
-    try {
-      return await this.#ended(
-        await this.#parts.retrier.end(this, this.#sent.at, (returned) => this.#turned(returned)),
-      );
-    } catch (error) {
-      this.#hold.end = this;
-      throw error;
-    }
+    return this.#parts.retrier.end(this, this.#sent.at).then((returned) => {
+      if (returned === undefined) this.#hold.end = this;
+      return this.#ended(returned);
+    });
   }
 
   /** The outcome for a further call, after one that had no answer. */
   async again(): Promise<ReleaseOutcome> {
-    if (this.#over) return this.#ended(this.#returned);
-    return this.#ended(await this.#parts.retrier.release(this));
+    return this.#ended(this.#over ? this.#returned : await this.#parts.retrier.release(this));
   }
 
   /** As for a hand-off, the task that released does not learn how its root ends. */
@@ -208,11 +204,11 @@ export class RootEnd implements ReleaseTask {
   }
 
   /**
-   * The store has answered; or no attempt follows, and it is unknown whether the store received one
-   * (`undefined`). A root that was given up meanwhile is withdrawn once more: its first withdrawal
-   * may have arrived before the `turn`.
+   * Called once: the store has answered; or no attempt follows, and it is not known whether the store
+   * received one (`undefined`). A root that was given up meanwhile is withdrawn once more: its first
+   * withdrawal may have arrived before the `turn`.
    */
-  #turned(returned: ReleaseResult | undefined): void {
+  ended(returned: ReleaseResult | undefined): void {
     this.#over = true;
     this.#returned = returned;
     const next = this.#next;
@@ -231,8 +227,7 @@ export class RootEnd implements ReleaseTask {
     else acquisitions.onReply(next, reply, this.#sent, suspend.moment());
   }
 
-  async #ended(returned: ReleaseResult | undefined): Promise<ReleaseOutcome> {
-    const hold = this.#hold;
+  #ended(returned: ReleaseResult | undefined): ReleaseOutcome | Promise<ReleaseOutcome> {
     const { key, id, mayBeDuplicated } = this.#root;
     const { acquisitions, watchdog, settings } = this.#parts;
     if (mayBeDuplicated) acquisitions.abandoned.follow({ key, id });
@@ -240,10 +235,17 @@ export class RootEnd implements ReleaseTask {
     const lapsed = this.#waited && settings.clock.now() >= this.#root.storeUntil;
     const result = outcome(key, lapsed ? again(returned) : returned, this.#believed);
     if (result === 'kept') watchdog.owned.counted(this.#root, returned?.holds ?? 0);
-    if (result === 'lost' && hold.reason === undefined) {
-      hold.foundLost((await watchdog.inquiries.forced(this.#root)) ?? 'gone');
+    if (returned?.status !== 'absent' && result !== 'lost') return result;
+    return this.#lost(result, returned?.status === 'absent');
+  }
+
+  /** @param isAbsent the store has no lease of the root */
+  async #lost(result: ReleaseOutcome, isAbsent: boolean): Promise<ReleaseOutcome> {
+    const { acquisitions, watchdog } = this.#parts;
+    if (result === 'lost' && this.#hold.reason === undefined) {
+      this.#hold.foundLost((await watchdog.inquiries.forced(this.#root)) ?? 'gone');
     }
-    if (returned?.status === 'absent') acquisitions.revocations.foundLost(this.#root);
+    if (isAbsent) acquisitions.revocations.foundLost(this.#root);
     return result;
   }
 }

@@ -293,14 +293,12 @@ export class Lease implements AsyncDisposable {
     away.end();
   }
 
-  async #release(): Promise<ReleaseOutcome> {
-    try {
-      return await this.#grantor.release(this.#hold);
-    } catch (error) {
+  #release(): Promise<ReleaseOutcome> {
+    return this.#grantor.release(this.#hold).catch((error: unknown) => {
       // without an answer, a further call asks again
       this.#released = undefined;
       throw error;
-    }
+    });
   }
 
   /** The lock may have been granted by now: then it is released. */

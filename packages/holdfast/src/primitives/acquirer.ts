@@ -69,20 +69,28 @@ export class Acquirer<L extends Lease> {
    * Waits without a limit, or for `wait` ms; rejects if the lock is not granted by then.
    * @param onProgress see `AcquireRequest`
    */
-  async acquire(
+  acquire(
     weight: number,
     options?: AcquireOptions,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<L> {
-    let hold: Hold | null;
+    let asked: Promise<Hold | null>;
     try {
-      hold = await this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+      asked = this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
     } catch (error) {
-      throw await this.core.explain(this.key, error);
+      asked = Promise.reject(error as Error);
     }
+    return asked.then(this.#granted, this.#failed);
+  }
+
+  readonly #granted = (hold: Hold | null): L => {
     if (hold === null) throw failures.timedOut(this.key, 0);
     return this.#make(hold, this.core);
-  }
+  };
+
+  readonly #failed = async (error: unknown): Promise<never> => {
+    throw await this.core.explain(this.key, error);
+  };
 
   /** Waits for `wait` ms (default 0); then resolves to `null`. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {

@@ -31,6 +31,8 @@ export interface ReleaseTask {
   readonly attempts?: (waited?: boolean) => void;
   /** Called after each attempt without an answer. */
   readonly failed?: (error: unknown) => void;
+  /** Called when attempts end: with the answer, or with `undefined`. */
+  readonly ended?: (returned: ReleaseResult | undefined) => void;
 }
 
 export interface ReleaseResult {
@@ -42,11 +44,11 @@ export interface ReleaseResult {
   readonly holds: number;
 }
 
-type Answered = (returned: ReleaseResult | undefined) => void;
-
+/** A call of `release` or `end`. */
 interface Call {
-  readonly resolve: Answered;
-  readonly answered: Answered | undefined;
+  readonly resolve: (returned: ReleaseResult | undefined) => void;
+  /** Told when attempts end. */
+  readonly told: ReleaseTask | undefined;
 }
 
 /** It receives the answer to the first attempt, which usually decides. */
@@ -107,21 +109,22 @@ export class ReleaseRetrier {
   }
 
   /**
-   * Resolves to `undefined` if the answer does not come soon; attempts continue then.
-   * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
+   * Releases. Resolves to the answer of the store, or to `undefined` if it does not come soon;
+   * attempts continue then.
    */
-  release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {
-    return this.#begin(this.withdrawals, what, this.#find(what.id), undefined, answered);
+  release(what: ReleaseTask): Promise<ReleaseResult | undefined> {
+    return this.#begin(this.withdrawals, what, this.#find(what.id));
   }
 
   /**
-   * As `release`, for a root that was held until now: its end is not under way.
+   * As `release`, for a root that was held until now: its end is not under way. Calls
+   * `ReleaseTask.ended`.
    * @param now the time of the clock in this step
    */
-  end(what: ReleaseTask, now: number, answered: Answered): Promise<ReleaseResult | undefined> {
+  end(what: ReleaseTask, now: number): Promise<ReleaseResult | undefined> {
     const { withdrawals } = this;
     const running = withdrawals.size === 0 ? undefined : withdrawals.find(what.id);
-    return this.#begin(this.#ends, what, running, now, answered);
+    return this.#begin(this.#ends, what, running, now);
   }
 
   has(id: string): boolean {
@@ -147,16 +150,18 @@ export class ReleaseRetrier {
     return this.withdrawals.find(id) ?? this.#ends.find(id);
   }
 
-  /** Joins a series that runs, or makes a first attempt. */
+  /**
+   * Joins a series that runs, or makes a first attempt.
+   * @param now set for an end
+   */
   #begin(
     list: Records<Tries>,
     what: ReleaseTask,
     running: Tries | undefined,
-    now: number | undefined,
-    answered: Answered | undefined,
+    now?: number,
   ): Promise<ReleaseResult | undefined> {
     return new Promise((resolve) => {
-      const call = { resolve, answered };
+      const call = { resolve, told: now === undefined ? undefined : what };
       if (running !== undefined) return running.join(what, call);
       const tries = new Tries(this, what, call);
       list.add(tries);
@@ -186,8 +191,8 @@ export class ReleaseRetrier {
 
   #over(tries: Tries, returned: ReleaseResult | undefined): void {
     if (!this.#ends.remove(tries)) this.withdrawals.remove(tries);
-    for (const { resolve, answered } of tries.calls) {
-      answered?.(returned);
+    for (const { resolve, told } of tries.calls) {
+      told?.ended?.(returned);
       resolve(returned);
     }
     if (this.#idle.length > 0 && this.#isIdle) for (const tell of this.#idle.splice(0)) tell();

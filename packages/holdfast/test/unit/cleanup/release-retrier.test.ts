@@ -28,10 +28,11 @@ interface Heard {
 function release(lasts: number): Heard {
   const heard: Heard = { soon: 'nothing', atLast: 'nothing' };
   const command = { op: 'release', key: 'k', id: 'a', retention: 1000 } as const;
-  const what = { id: 'a', command, until: clock.now() + lasts };
-  const promise = returns.release(what, (returned) => {
+  const ended = (returned: ReleaseResult | undefined): void => {
     heard.atLast = returned;
-  });
+  };
+  const what = { id: 'a', command, until: clock.now() + lasts, ended };
+  const promise = returns.end(what, clock.now());
   void promise.then((returned) => {
     heard.soon = returned;
   });
