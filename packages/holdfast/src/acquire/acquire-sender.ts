@@ -44,11 +44,11 @@ export interface AcquireSenderParts {
 
 /** A request that is under way. */
 class Asked implements Receiver<Answer> {
-  readonly acquisition: Acquisition;
-  readonly command: Acquire | Park;
-  /** The moment before it was sent. */
-  sent: Moment;
   readonly #sender: AcquireSender;
+  readonly #acquisition: Acquisition;
+  readonly #command: Acquire | Park;
+  /** The moment before it was sent. */
+  #sent: Moment;
 
   constructor(
     sender: AcquireSender,
@@ -57,33 +57,57 @@ class Asked implements Receiver<Answer> {
     sent: Moment,
   ) {
     this.#sender = sender;
-    this.acquisition = acquisition;
-    this.command = command;
-    this.sent = sent;
+    this.#acquisition = acquisition;
+    this.#command = command;
+    this.#sent = sent;
+  }
+
+  /** False if its acquisition has settled meanwhile. */
+  due(): boolean {
+    const acquisition = this.#acquisition;
+    if (acquisition.settled && acquisition.parked === undefined) {
+      this.#sender.ended(acquisition, this.#command);
+      return false;
+    }
+    this.#sent = this.#sender.parts.suspend.moment();
+    acquisition.asks(this.#sent.at);
+    return true;
   }
 
   answered(reply: Answer, isSame: boolean): void {
-    this.#sender.answered(this, reply, isSame);
+    const acquisition = this.#acquisition;
+    const { token } = this.#command;
+    const sent = this.#sent;
+    const { parts, handler } = this.#sender;
+    this.#sender.ended(acquisition, this.#command);
+    if (token !== '') acquisition.tokens.answered(token);
+    const now = parts.suspend.moment();
+    if (parts.replyDelay.took(now.at - sent.at) && !isSame) acquisition.mayBeDuplicated = true;
+    acquisition.parked?.answered(reply);
+    if (isSame && acquisition.hold !== null && acquisition.hadLease()) return;
+    if (acquisition.settled) handler.onLateReply(acquisition, reply.status);
+    else handler.onReply(acquisition, reply, sent, now);
   }
 
   failed(error: unknown): void {
-    this.#sender.failed(this, error);
+    const acquisition = this.#acquisition;
+    this.#sender.ended(acquisition, this.#command);
+    acquisition.mayBeDuplicated = true;
+    if (acquisition.settled) acquisition.parked?.unanswered();
+    else this.#sender.handler.onFailure(acquisition, error);
   }
 
   late(reply: Answer): void {
-    this.#sender.late(this, reply);
-  }
-
-  due(): boolean {
-    return this.#sender.due(this);
+    this.#acquisition.parked?.answered(reply);
+    this.#sender.handler.onLateReply(this.#acquisition, reply.status);
   }
 }
 
 export class AcquireSender {
-  readonly #parts: AcquireSenderParts;
+  readonly parts: AcquireSenderParts;
   readonly #clock: Clock;
   readonly #wake: Wake;
-  readonly #handler: ReplyHandler;
+  readonly handler: ReplyHandler;
   readonly #delay: () => number;
   /** Encoded metadata for `inspect`, by label. */
   readonly #metas = new Map<string, string>();
@@ -91,10 +115,10 @@ export class AcquireSender {
   #idle: (() => void)[] = [];
 
   constructor(parts: AcquireSenderParts, wake: Wake, handler: ReplyHandler) {
-    this.#parts = parts;
+    this.parts = parts;
     this.#clock = parts.settings.clock;
     this.#wake = wake;
-    this.#handler = handler;
+    this.handler = handler;
     this.#delay = spread(parts.settings);
   }
 
@@ -102,51 +126,14 @@ export class AcquireSender {
    * Unless a request is under way.
    * @param sent the current moment
    */
-  ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): void {
+  ask(acquisition: Acquisition, sent: Moment = this.parts.suspend.moment()): void {
     const { parked } = acquisition;
     if (acquisition.settled || acquisition.asking || parked?.ready === false) return;
     const asks = this.#command(acquisition, sent.at);
     const command = parked === undefined ? asks : parked.command(asks);
     this.#begins(acquisition, command);
     const asked = new Asked(this, acquisition, command, sent);
-    if (!this.#parts.requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
-  }
-
-  /** Called before a request that had to wait. False if its acquisition has settled. */
-  due(asked: Asked): boolean {
-    const { acquisition, command } = asked;
-    if (acquisition.settled && acquisition.parked === undefined) {
-      this.ended(acquisition, command);
-      return false;
-    }
-    asked.sent = this.#parts.suspend.moment();
-    acquisition.asks(asked.sent.at);
-    return true;
-  }
-
-  /** The reply to a request arrived in time. */
-  answered({ acquisition, command, sent }: Asked, reply: Answer, isSame: boolean): void {
-    this.ended(acquisition, command);
-    if (command.token !== '') acquisition.tokens.answered(command.token);
-    const now = this.#parts.suspend.moment();
-    const { replyDelay } = this.#parts;
-    if (replyDelay.took(now.at - sent.at) && !isSame) acquisition.mayBeDuplicated = true;
-    acquisition.parked?.answered(reply);
-    if (isSame && acquisition.hold !== null && acquisition.hadLease()) return;
-    if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
-    else this.#handler.onReply(acquisition, reply, sent, now);
-  }
-
-  failed({ acquisition, command }: Asked, error: unknown): void {
-    this.ended(acquisition, command);
-    acquisition.mayBeDuplicated = true;
-    if (acquisition.settled) acquisition.parked?.unanswered();
-    else this.#handler.onFailure(acquisition, error);
-  }
-
-  late({ acquisition }: Asked, reply: Answer): void {
-    acquisition.parked?.answered(reply);
-    this.#handler.onLateReply(acquisition, reply.status);
+    if (!this.parts.requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
   }
 
   /** The first request, which another command carries; it is under way until `ended`. */
@@ -189,7 +176,7 @@ export class AcquireSender {
   #command(acquisition: Acquisition, now: number): Acquire {
     const { id, request, queue } = acquisition;
     const { key, kind, weight, capacity, terms } = request;
-    const { settings, replyDelay } = this.#parts;
+    const { settings, replyDelay } = this.parts;
     const { channel } = this.#wake;
     const longest = Math.min(settings.claimWindow, terms.ttl);
     return {
@@ -210,7 +197,7 @@ export class AcquireSender {
       queue: terms.wait > 0,
       // its own, or the one that its tasks had before
       ticket: acquisition.ticket === 0 ? (queue?.ticket ?? 0) : acquisition.ticket,
-      waited: queue?.waited(now) ?? 0,
+      waited: queue === undefined || queue.first?.arrived === now ? 0 : queue.waited(now),
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
       patience: replyDelay.patience(channel === '' ? longest / UNHEARD : longest),

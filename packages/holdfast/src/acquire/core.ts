@@ -102,15 +102,12 @@ export class Core implements Grantor, PartHost {
     return part;
   }
 
-  /** `null` if the lock is not free and `wait` is 0. */
-  acquire(request: AcquireRequest): Promise<Hold | null> {
-    const isTraced = ACQUIRE.hasSubscribers !== false;
-    if (!isTraced && this.#closing === undefined) return this.acquisitions.acquire(request);
-    const acquire = (asked: AcquireRequest): Promise<Hold | null> => this.#acquire(asked);
-    return isTraced ? this.telemetry.acquire(request, acquire) : acquire(request);
-  }
-
-  #acquire(request: AcquireRequest): Promise<Hold | null> {
+  /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
+  acquire(
+    request: AcquireRequest,
+    isTraced: boolean = ACQUIRE.hasSubscribers !== false,
+  ): Promise<Hold | null> {
+    if (isTraced) return this.telemetry.acquire(request, (asked) => this.acquire(asked, false));
     if (this.#closing !== undefined) return Promise.reject(failures.closed(request.key));
     return this.acquisitions.acquire(request);
   }

@@ -51,7 +51,7 @@ export class Releaser {
     const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
     const now = suspend.moment();
     const believed = watchdog.believes(hold, now);
-    if (hold.state !== 'held') return this.#over(hold);
+    if (hold.state !== 'held') return Promise.resolve(this.#over(hold));
     if (now.at - hold.grantedAt >= hold.terms.longHold) telemetry.warn('held', hold);
     telemetry.releases += 1;
     const { withdrawals } = retrier;
@@ -70,13 +70,13 @@ export class Releaser {
   }
 
   /** A lease that this process does not hold any more. */
-  #over(hold: Hold): Promise<ReleaseOutcome> {
+  #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
     // it belongs to the store or to another process now: nothing is sent
-    if (hold.state === 'left') return Promise.resolve('kept');
+    if (hold.state === 'left') return 'kept';
     if (hold.end !== undefined) return hold.end.again();
     if (hold.state === 'lost') this.#parts.telemetry.warn('outlived', hold);
     this.withdraw(hold);
-    return Promise.resolve('lost');
+    return 'lost';
   }
 
   /** The server may keep a lease for a little longer than this process believed in it. */
@@ -204,9 +204,9 @@ export class RootEnd implements ReleaseTask {
   }
 
   /**
-   * Called once: the store has answered; or no attempt follows, and it is not known whether the store
-   * received one (`undefined`). A root that was given up meanwhile is withdrawn once more: its first
-   * withdrawal may have arrived before the `turn`.
+   * Called once: the store has answered; or no attempt follows, and it is not known whether the
+   * store received one (`undefined`). A root that was given up meanwhile is withdrawn once more:
+   * its first withdrawal may have arrived before the `turn`.
    */
   ended(returned: ReleaseResult | undefined): void {
     this.#over = true;
@@ -236,16 +236,18 @@ export class RootEnd implements ReleaseTask {
     const result = outcome(key, lapsed ? again(returned) : returned, this.#believed);
     if (result === 'kept') watchdog.owned.counted(this.#root, returned?.holds ?? 0);
     if (returned?.status !== 'absent' && result !== 'lost') return result;
-    return this.#lost(result, returned?.status === 'absent');
+    return this.#missed(result, returned?.status);
   }
 
-  /** @param isAbsent the store has no lease of the root */
-  async #lost(result: ReleaseOutcome, isAbsent: boolean): Promise<ReleaseOutcome> {
+  async #missed(
+    result: ReleaseOutcome,
+    status: ReleaseResult['status'] | undefined,
+  ): Promise<ReleaseOutcome> {
     const { acquisitions, watchdog } = this.#parts;
     if (result === 'lost' && this.#hold.reason === undefined) {
       this.#hold.foundLost((await watchdog.inquiries.forced(this.#root)) ?? 'gone');
     }
-    if (isAbsent) acquisitions.revocations.foundLost(this.#root);
+    if (status === 'absent') acquisitions.revocations.foundLost(this.#root);
     return result;
   }
 }

@@ -66,8 +66,8 @@ export class RootQueue extends Chain<Task> implements RootObserver {
   readonly #staleAfter: number;
   /** Its root was granted. */
   #served = false;
-  /** Fair: of entries whose tasks its root serves. */
-  readonly #owed: (() => void)[] = [];
+  /** Fair: withdrawals of entries whose tasks its root serves. */
+  readonly owed: (() => void)[] = [];
 
   constructor(
     of: KeyQueue,
@@ -107,12 +107,12 @@ export class RootQueue extends Chain<Task> implements RootObserver {
 
   /** Its root must not end before this withdrawal is sent. */
   owe(withdraw: () => void): void {
-    this.#owed.push(withdraw);
+    this.owed.push(withdraw);
   }
 
   /** Withdraws the entries whose tasks its root serves. Nothing may end the root before. */
   withdraw(): void {
-    if (this.#owed.length > 0) for (const withdraw of this.#owed.splice(0)) withdraw();
+    for (const withdraw of this.owed.splice(0)) withdraw();
   }
 
   /** The store has answered for the entry lately, or a task of this process holds. */
@@ -170,7 +170,7 @@ export class RootQueue extends Chain<Task> implements RootObserver {
     if (hold.index === 0) this.since = hold.grantedAt;
     if (this.fair && hold.index === 0) this.run = [hold.id];
     task.grant(hold, first);
-    if (this.size > 0) this.#events.waits(this);
+    if (this.size > 0 && this.timer === undefined) this.#events.waits(this);
   }
 
   /** Called by the root when it ends in this process. */
@@ -230,49 +230,44 @@ export class RootQueue extends Chain<Task> implements RootObserver {
 export class KeyQueue {
   /** The tasks that wait, in all of its queues. */
   tasks = 0;
-  /** The queues of tasks that may be overtaken. */
-  readonly #shared: RootQueue[] = [];
-  /** The fair groups, in the order in which they began. */
+  /** Those of tasks that may be overtaken. Only this class writes it. */
+  readonly shared: RootQueue[] = [];
+  /** In the order in which they began. */
   #fair: Set<RootQueue> | undefined;
   #last: RootQueue | undefined;
   /** The fair groups, by the id of the entry that is directly before theirs. */
   #behind: Map<string, RootQueue> | undefined;
 
-  get size(): number {
-    return this.#shared.length + this.fair;
-  }
-
+  /** The number of fair groups. */
   get fair(): number {
     return this.#fair?.size ?? 0;
   }
 
   /** The fair ones in the order in which they began. */
   *all(): Iterable<RootQueue> {
-    yield* this.#shared;
+    yield* this.shared;
     if (this.#fair !== undefined) yield* this.#fair;
   }
 
   /** Nothing of this process waits for the key or holds it. */
   get idle(): boolean {
-    return this.fair === 0 && this.#shared.every(({ empty }) => empty);
+    return this.fair === 0 && this.shared.every(({ empty }) => empty);
   }
 
   add(queue: RootQueue): void {
-    if (!queue.fair) return void this.#shared.push(queue);
+    if (!queue.fair) return void this.shared.push(queue);
     this.#fair ??= new Set();
     this.#fair.add(queue);
     this.#last = queue;
   }
 
-  /** False if it was removed before. */
-  remove(queue: RootQueue): boolean {
+  remove(queue: RootQueue): void {
     if (queue.fair) {
       if (this.#last === queue) this.#last = undefined;
-      return this.#fair?.delete(queue) === true;
+      this.#fair?.delete(queue);
+    } else if (this.shared.includes(queue)) {
+      this.shared.splice(this.shared.indexOf(queue), 1);
     }
-    const place = this.#shared.indexOf(queue);
-    if (place >= 0) this.#shared.splice(place, 1);
-    return place >= 0;
   }
 
   /**
@@ -282,7 +277,7 @@ export class KeyQueue {
    */
   find(terms: ResolvedAcquireOptions, most: number): RootQueue | undefined {
     if (!terms.fair) {
-      for (const queue of this.#shared) if (queue.suits(terms)) return queue;
+      for (const queue of this.shared) if (queue.suits(terms)) return queue;
       return undefined;
     }
     const last = this.#last;

@@ -97,11 +97,12 @@ export class Roots {
   /** @param now the current moment */
   acquire(request: AcquireRequest, now: Moment): Promise<Hold | null> {
     const { maxQueue } = this.#parts.settings;
-    const queues = this.#queuesOf(request.key);
+    const queues = this.#queues.get(request.key) ?? this.#open(request.key);
     const length = queues.tasks < maxQueue ? 0 : lengthOf(queues);
     if (length >= maxQueue)
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
-    const queue = this.#join(queues, request);
+    const found = queues.find(request.terms, this.#parts.settings.localHandOffs);
+    const queue = found ?? this.#begin(queues, request);
     const task = new Task(request, queue, now.at);
     const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
     limitWait(task, this.#clock, giveUp, (late) => this.#askOnceMore(late));
@@ -128,13 +129,13 @@ export class Roots {
     if (queue.of.tasks === 0) {
       queue.root = undefined;
       root.observer = undefined;
-      queue.withdraw();
+      if (queue.owed.length > 0) queue.withdraw();
       this.#tidy(queue);
       return FREED;
     }
     if (certainty === 'held' && this.#pass(queue, root, now.at)) return PASSED;
     // the store would grant the lock to an entry that is not withdrawn before
-    queue.withdraw();
+    if (queue.owed.length > 0) queue.withdraw();
     // while it is released already, the other tasks ask anew when it has ended
     if (certainty === 'releasing') return FREED;
     queue.root = undefined;
@@ -305,29 +306,23 @@ export class Roots {
     return entry;
   }
 
-  #queuesOf(key: string): KeyQueue {
-    let queues = this.#queues.get(key);
-    if (queues === undefined) {
-      if (this.#queues.size >= this.#most) this.#forgetIdle();
-      queues = new KeyQueue();
-      this.#queues.set(key, queues);
-    }
+  #open(key: string): KeyQueue {
+    if (this.#queues.size >= this.#most) this.#forgetIdle();
+    const queues = new KeyQueue();
+    this.#queues.set(key, queues);
     return queues;
   }
 
-  /** One that the task may join, or a new one. */
-  #join(queues: KeyQueue, request: AcquireRequest): RootQueue {
-    const joined = queues.find(request.terms, this.#parts.settings.localHandOffs);
-    if (joined !== undefined) return joined;
+  #begin(queues: KeyQueue, request: AcquireRequest): RootQueue {
     const queue = new RootQueue(queues, request, this.#parts, this.#events);
     queues.add(queue);
     return queue;
   }
 
   #tidy(queue: RootQueue): void {
-    if (!queue.empty) return;
-    queue.stopTimer();
-    if (queue.fair || queue.of.size > 1) queue.of.remove(queue);
+    if (queue.size > 0 || queue.entry !== undefined || queue.root !== undefined) return;
+    if (queue.timer !== undefined) queue.stopTimer();
+    if (queue.fair || queue.of.shared.length > 1) queue.of.remove(queue);
   }
 
   /**

@@ -65,15 +65,11 @@ export class Records<T extends Link & { readonly id: string }> extends Chain<T> 
   #indexed: Link | undefined;
 
   override remove(one: T): boolean {
-    if (this.#indexed !== undefined && one.chain === this) this.#forget(one);
+    if (this.#index.size > 0 && this.#index.get(one.id) === one) {
+      this.#index.delete(one.id);
+      if (one === this.#indexed) this.#indexed = one.before;
+    }
     return super.remove(one);
-  }
-
-  #forget(one: T): void {
-    // the first one that is not in the index
-    if (one.before === this.#indexed) return;
-    if (one === this.#indexed) this.#indexed = one.before;
-    if (this.#index.get(one.id) === one) this.#index.delete(one.id);
   }
 
   find(id: string): T | undefined {

@@ -114,10 +114,6 @@ export interface GatePush {
   readonly token: string;
 }
 
-export const GATE_COMMANDS: ReadonlySet<string> = new Set<GateCommand['op']>([
-  ...(['arrive', 'watch', 'endGeneration'] as const),
-]);
-
 export function isGateCommand(command: { readonly op: string }): command is GateCommand {
-  return GATE_COMMANDS.has(command.op);
+  return command.op === 'arrive' || command.op === 'watch' || command.op === 'endGeneration';
 }

@@ -142,17 +142,19 @@ export class Inquiries {
     const keys = (): string[] => roots.map(({ key }) => key);
     if (delay >= LATE_MS_MIN) telemetry.warn('renews', keys(), ttl, delay);
     let renewed = 0;
-    const work = async (): Promise<T> => {
-      const reply = await renew();
-      renewed = count(reply);
-      return reply;
+    const counted = (to: RenewMessage, reply: T): void => {
+      to.renewed = count(reply);
     };
     try {
-      if (!isOn(RENEW)) return await work();
-      const message: RenewMessage = { instance: telemetry.instance, keys: keys(), ttl, delay };
-      return await traced(RENEW, message, work, (to) => {
-        to.renewed = renewed;
+      const message = (): RenewMessage => ({
+        instance: telemetry.instance,
+        keys: keys(),
+        ttl,
+        delay,
       });
+      const reply = await (isOn(RENEW) ? traced(RENEW, message(), renew, counted) : renew());
+      renewed = count(reply);
+      return reply;
     } finally {
       telemetry.renewals += renewed;
       telemetry.failedRenewals += roots.length - renewed;

@@ -201,17 +201,14 @@ export class Lease implements AsyncDisposable {
    * Rejects with `HOLDFAST_ABORTED` if `signal` aborts; the release goes on.
    */
   release(options?: CallOptions): Promise<ReleaseOutcome> {
-    return options === undefined ? this.#end() : this.#endWith(options);
-  }
-
-  #end(): Promise<ReleaseOutcome> {
+    if (options !== undefined) return this.#endWith(options);
     this.#released ??= this.#away === undefined ? this.#release() : this.#abandon(this.#away);
     return this.#released;
   }
 
   async #endWith(options: CallOptions): Promise<ReleaseOutcome> {
     checkCall(options);
-    const released = this.#end();
+    const released = this.release();
     // the call may reject before the release does
     released.catch(() => undefined);
     return unlessAborted(options, () => released, this.key);

@@ -141,12 +141,12 @@ export class Root extends Link {
     return this.hold.state !== 'held' && this.hold.index === 0;
   }
 
-  /** Ends the present hold, and gives the root to the next task. */
+  /** Ends the present hold, which is held, and gives the root to the next task. */
   pass(terms: ResolvedAcquireOptions, now: number): Hold {
     const before = this.hold;
     this.reserved -= 1;
     this.hold = new Hold(this, terms, before.index + 1, now);
-    before.release();
+    before.state = 'released';
     return this.hold;
   }
 

@@ -88,13 +88,12 @@ export function requestAt({ renewal, renews, doubted }: Root): number {
 /**
  * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
  * certainly held for about its ttl.
- * @param left the remaining ms of the lease
  */
-function isUsual({ ttl, hold, renewal, doubted }: Root, left: number): boolean {
+function isUsual({ ttl, hold, renewal, doubted, storeUntil }: Root, now: number): boolean {
   const { renewed, terms } = hold;
   if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
   if (doubted || renewal.ending || renewal.busy) return false;
-  return left >= SHORT * ttl && left <= ttl;
+  return storeUntil - now >= SHORT * ttl && storeUntil - now <= ttl;
 }
 
 export class Schedule {
@@ -120,20 +119,17 @@ export class Schedule {
     return this.#heap.first?.root;
   }
 
-  /**
-   * Plans the renewal of a lease that was granted, renewed or found.
-   * @param left its remaining ms
-   */
-  settle(root: Root, now: number, left: number = root.hold.validUntil - now): void {
+  /** Plans the renewal of a lease that was granted, renewed or found. */
+  settle(root: Root, now: number): void {
     const { renewal } = root;
     if (!renewal.watched) return;
-    if (isUsual(root, left)) {
+    if (isUsual(root, now)) {
       if (renewal.rank >= 0) this.remove(root);
-      this.#join(root, now, left);
+      this.#join(root, now);
       return;
     }
     // jitter, so that processes that started together do not keep renewing at the same time
-    renewal.at = now + this.#pause(left);
+    renewal.at = now + this.#pause(root.hold.validUntil - now);
     this.plan(root);
   }
 
@@ -169,7 +165,7 @@ export class Schedule {
   passed(root: Root, now: number): void {
     const { group } = root.renewal;
     // a lease in a group stays there if its hold needs nothing but renewals
-    if (group?.sent === false && isUsual(root, root.hold.validUntil - now)) return;
+    if (group?.sent === false && isUsual(root, now)) return;
     this.plan(root);
   }
 
@@ -215,7 +211,8 @@ export class Schedule {
   }
 
   /** Adds a lease that was granted or renewed to a group. */
-  #join({ ttl, renewal }: Root, now: number, left: number): void {
+  #join({ ttl, renewal, storeUntil }: Root, now: number): void {
+    const left = storeUntil - now;
     let group = this.#open.get(ttl);
     if (group === undefined || group.renewals.length >= GROUP_MAX || !suits(group, now, left)) {
       group = new RenewalGroup(ttl, now + this.#pause(left), false);

@@ -50,9 +50,7 @@ export class Watchdog {
     this.#suspend = suspend;
     this.#suspends = suspend.count;
     this.inquiries = new Inquiries(requests, suspend, telemetry, {
-      noticeSleep: (now) => {
-        if (now.sleeps > this.#suspends) this.#noticeSuspend(now);
-      },
+      noticeSleep: (now) => this.#noticeSuspend(now),
       confirmed: (root) => this.#confirmed(root),
     });
   }
@@ -71,14 +69,13 @@ export class Watchdog {
     this.#roots.add(root);
     root.renewal.watched = true;
     if (root.owner !== '') this.owned.add(root);
-    const left = root.hold.validUntil - now;
-    this.#due.settle(root, now, left);
-    return left >= CLAIM_BELOW * root.ttl ? undefined : this.#claim(root, now, left);
+    this.#due.settle(root, now);
+    return root.storeUntil - now >= CLAIM_BELOW * root.ttl ? undefined : this.#claim(root, now);
   }
 
   /** A root went on to another task. */
   passed(root: Root, now: number): void {
-    decided(root);
+    if (root.renewal.waiting !== undefined) decided(root);
     this.#due.passed(root, now);
   }
 
@@ -87,9 +84,10 @@ export class Watchdog {
    * code can block the event loop. Resolves when the request has been written; `undefined` if none
    * is needed.
    */
-  #claim(root: Root, now: number, left: number): Promise<void> | undefined {
-    const whole = Math.min(root.ttl, root.hold.holdUntil - now);
-    if (!root.renews || root.renewal.busy || left >= CLAIM_BELOW * whole) return;
+  #claim(root: Root, now: number): Promise<void> | undefined {
+    const { hold, renewal } = root;
+    const whole = Math.min(root.ttl, hold.holdUntil - now);
+    if (!root.renews || renewal.busy || hold.validUntil - now >= CLAIM_BELOW * whole) return;
     void this.#renewDue(root);
     return this.#requests.written();
   }
@@ -101,9 +99,10 @@ export class Watchdog {
   }
 
   remove(root: Root): void {
-    decided(root);
+    const { renewal } = root;
+    if (renewal.waiting !== undefined) decided(root);
     if (!this.#roots.remove(root)) return;
-    root.renewal.watched = false;
+    renewal.watched = false;
     if (root.owner !== '') this.owned.remove(root);
     this.#due.remove(root);
     if (this.#roots.size > 0) return;
@@ -166,9 +165,9 @@ export class Watchdog {
     this.#cleared(root);
     const { group, busy, due } = renewal;
     // a request that is under way plans it again: it must not be due after its end until then
-    const isPlanned =
-      group === undefined ? busy && due <= hold.validUntil : group.due < hold.validUntil;
-    if (!isPlanned) this.#due.plan(root);
+    const isLate =
+      group === undefined ? !busy || due > hold.validUntil : group.due >= hold.validUntil;
+    if (isLate) this.#due.plan(root);
   }
 
   #cleared(root: Root): void {
@@ -180,7 +179,7 @@ export class Watchdog {
     this.#due.disarm();
     const moment = this.#suspend.moment();
     const now = moment.at;
-    if (moment.sleeps > this.#suspends) this.#noticeSuspend(moment);
+    this.#noticeSuspend(moment);
     const renewals = new Renewals(now);
     this.#due.takeGroups(now, renewals);
     while (!renewals.full) {
@@ -310,6 +309,7 @@ export class Watchdog {
   }
 
   #noticeSuspend({ at, sleeps }: Moment): void {
+    if (sleeps <= this.#suspends) return;
     this.#suspends = sleeps;
     const all = new Renewals(at);
     for (const root of this.#roots.all()) {

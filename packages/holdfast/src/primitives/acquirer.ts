@@ -74,13 +74,12 @@ export class Acquirer<L extends Lease> {
     options?: AcquireOptions,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<L> {
-    let asked: Promise<Hold | null>;
     try {
-      asked = this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+      const asked = this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+      return asked.then(this.#granted, this.#failed);
     } catch (error) {
-      asked = Promise.reject(error as Error);
+      return this.#failed(error);
     }
-    return asked.then(this.#granted, this.#failed);
   }
 
   readonly #granted = (hold: Hold | null): L => {
@@ -138,7 +137,8 @@ export class Acquirer<L extends Lease> {
     wait: number,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<Hold | null> {
-    const terms = this.terms(options, wait);
+    const usual = options === undefined ? this.#defaults.get(wait) : undefined;
+    const terms = usual ?? this.terms(options, wait);
     const { key, kind, capacity, option, candidate, send } = this.#subject;
     const request = { key, kind, capacity, weight, terms, option, candidate, onProgress };
     return send === undefined ? this.core.acquire(request) : send(request);

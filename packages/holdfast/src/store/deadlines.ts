@@ -35,24 +35,24 @@ export class Deadlines {
   }
 
   tidy(): void {
-    while (this.#queue[this.#first]?.over === true) this.#next();
-    if (this.#first < SLACK) return;
-    this.#queue = this.#queue.slice(this.#first);
-    this.#first = 0;
+    const queue = this.#queue;
+    while (queue[this.#first]?.over === true) {
+      queue[this.#first] = undefined;
+      this.#first += 1;
+    }
+    if (this.#first === queue.length) {
+      queue.length = 0;
+      this.#first = 0;
+      if (this.#stopped) this.#timer?.cancel();
+    } else if (this.#first >= SLACK) {
+      this.#queue = queue.slice(this.#first);
+      this.#first = 0;
+    }
   }
 
   stop(): void {
     this.#stopped = true;
     if (this.#queue[this.#first] === undefined) this.#timer?.cancel();
-  }
-
-  #next(): void {
-    this.#queue[this.#first] = undefined;
-    this.#first += 1;
-    if (this.#first < this.#queue.length) return;
-    this.#queue.length = 0;
-    this.#first = 0;
-    if (this.#stopped) this.#timer?.cancel();
   }
 
   #arm(): void {
@@ -68,10 +68,12 @@ export class Deadlines {
   #expire(now: number): void {
     this.#timer = undefined;
     for (;;) {
+      this.tidy();
       const head = this.#queue[this.#first];
-      if (head === undefined || (!head.over && head.deadline > now)) break;
-      this.#next();
-      if (!head.over) head.expire();
+      if (head === undefined || head.deadline > now) break;
+      this.#queue[this.#first] = undefined;
+      this.#first += 1;
+      head.expire();
     }
     this.#arm();
   }

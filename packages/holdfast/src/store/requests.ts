@@ -85,13 +85,10 @@ class Request implements Timed, Outcome, Posted {
     const { margin, deadlines } = this.#requests;
     const reply = margin === 0 ? raw : narrowed(raw, margin);
     this.backlog.answers += 1;
-    if (this.over) {
-      this.#receiver.late(reply);
-    } else {
-      this.#end();
-      this.#receiver.answered(reply, isSame);
-    }
+    if (this.over) return this.#receiver.late(reply);
+    this.#end();
     deadlines.tidy();
+    this.#receiver.answered(reply, isSame);
   }
 
   erred(error: unknown): void {

@@ -24,12 +24,7 @@ export const REVIEW: readonly Mutant[] = [
   {
     name: 'claim window without renewal',
     mistake: 'a waiter that does not renew its lease is granted a claim window instead of its ttl',
-    edits: [
-      sender(
-        'claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,',
-        'claim: Math.min(settings.claimWindow, terms.ttl),',
-      ),
-    ],
+    edits: [sender('claim: terms.renew ? longest : terms.ttl,', 'claim: longest,')],
   },
   {
     name: 'doubt is loss',

@@ -107,7 +107,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/acquire-sender.js',
-        find: 'asked.sent = this.#parts.suspend.moment();',
+        find: 'this.#sent = this.#sender.parts.suspend.moment();',
         replace: '',
       },
     ],

@@ -73,11 +73,12 @@ class Tries extends Link implements Receiver<Reply> {
   }
 
   answered(reply: Reply): void {
-    this.#retrier.answered(this, reply);
+    if (this.again && missed(reply)) void this.#retrier.goOn(this, Promise.resolve(reply));
+    else this.#retrier.over(this, resultOf(reply, false));
   }
 
   failed(error: Error): void {
-    this.#retrier.failed(this, error);
+    void this.#retrier.goOn(this, Promise.reject(error));
   }
 
   late(): void {}
@@ -170,18 +171,12 @@ export class ReleaseRetrier {
     });
   }
 
-  answered(tries: Tries, reply: Reply): void {
-    if (missed(reply) && tries.again) void this.#goOn(tries, Promise.resolve(reply));
-    else this.#over(tries, resultOf(reply, false));
-  }
-
-  failed(tries: Tries, error: Error): void {
-    void this.#goOn(tries, Promise.reject(error));
-  }
-
-  /** @param first was made before */
-  async #goOn(tries: Tries, first: Promise<Reply>): Promise<void> {
-    this.#over(tries, await this.#tryUntil(tries, first));
+  /**
+   * Goes on after a first attempt that has not decided.
+   * @param first that attempt
+   */
+  async goOn(tries: Tries, first: Promise<Reply>): Promise<void> {
+    this.over(tries, await this.#tryUntil(tries, first));
   }
 
   #send(what: ReleaseTask): Promise<Reply> {
@@ -189,7 +184,8 @@ export class ReleaseRetrier {
     return this.#requests.send(what.command);
   }
 
-  #over(tries: Tries, returned: ReleaseResult | undefined): void {
+  /** Ends a series. */
+  over(tries: Tries, returned: ReleaseResult | undefined): void {
     if (!this.#ends.remove(tries)) this.withdrawals.remove(tries);
     for (const { resolve, told } of tries.calls) {
       told?.ended?.(returned);

@@ -2,11 +2,11 @@
  * Calls of scripts as commands of ioredis whose replies go to a receiver.
  *
  * For each command, ioredis flattens, checks and converts the words, and makes a promise with some
- * closures. A script needs none of this: its words are texts, and those of its keys are the same
- * ones again and again. So these commands are objects of a subclass of the class of ioredis,
- * without the promise. The class comes from a command that the
- * client makes and does not send. A client whose class looks otherwise, or whose options concern
- * single commands, and a program that traces the commands of ioredis, get no such commands.
+ * closures. A script needs none of this: its words are texts. So these commands are objects of a
+ * subclass of the class of ioredis, without the promise, and their text is joined at once. The
+ * class comes from a command that the client makes and does not send. A client whose class looks
+ * otherwise, or whose options concern single commands, and a program that traces the commands of
+ * ioredis, get no such commands.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
@@ -69,12 +69,9 @@ function scriptCommandOf(
   if (Base === undefined) return undefined;
 
   class ScriptCommand extends Base {
-    readonly call: ScriptCall;
-
-    constructor(call: ScriptCall, to: RawOutcome) {
+    constructor({ sha, keys, args }: ScriptCall, to: RawOutcome) {
       super('evalsha', NONE, TEXTS);
-      this.call = call;
-      this.args = [call.sha, `${call.keys.length}`, ...call.keys, ...call.args];
+      this.args = [sha, `${keys.length}`, ...keys, ...args];
       this.isTraced = true;
       // no methods: other libraries call them without the command
       this.resolve = (raw) => {
@@ -88,35 +85,20 @@ function scriptCommandOf(
     initPromise(): void {}
 
     override toWritable(): string {
-      const { sha, keys, args } = this.call;
-      const words = [`*${keys.length + args.length + 3}`, EVALSHA, sha, keyWords(keys)];
-      for (const arg of args) words.push(`$${Buffer.byteLength(arg)}`, arg);
+      const words = [`*${this.args.length + 1}\r\n$7\r\nevalsha`];
+      for (const arg of this.args) words.push(`$${Buffer.byteLength(arg)}`, arg);
       words.push('');
       return words.join('\r\n');
     }
   }
 
-  const call = { sha: '0'.repeat(40), keys: ['key'], args: ['é', ''] };
+  const call = { sha: '', keys: [], args: ['é'] };
   const sample = new ScriptCommand(call, { answered() {}, failed() {} });
   const isKnown = sample.toWritable() === Base.prototype.toWritable.call(sample);
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
 
-/** The words of a call before its keys, as they are written. */
-const EVALSHA = '$7\r\nevalsha\r\n$40';
-/** The keys of calls, as they are written. A store uses the same list for each call with them. */
-const written = new WeakMap<readonly string[], string>();
-
-function keyWords(keys: readonly string[]): string {
-  const known = written.get(keys);
-  if (known !== undefined) return known;
-  const words = [`${keys.length}`, ...keys].map((one) => `$${Buffer.byteLength(one)}\r\n${one}`);
-  const text = words.join('\r\n');
-  written.set(keys, text);
-  return text;
-}
-
-/** The class of the client's commands, from one that is made and not sent. */
+/** The class of the commands of a client: of one that is made and not sent. */
 function commandClassOf(client: Client): CommandClass | undefined {
   try {
     if (typeof client.sendCommand !== 'function') return undefined;

@@ -3,13 +3,12 @@
  * that of each script's header. Clients return numbers as integers or, if configured so, as text;
  * both are accepted.
  */
-import { GATE_COMMANDS } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
 import { kindOf, type LockKind, NUMBERS } from '../../engine/kinds.js';
 import { handOffsAlone } from '../../engine/limits.js';
 import { UnreadableRecord } from '../port.js';
 import { belonging, notQueued } from './answers.js';
-import { encodeGate, gateReply } from './gate-codec.js';
+import { encodeGate, GATE_OPS, gateReply } from './gate-codec.js';
 import { inspected, listOf, textOf } from './view-codec.js';
 
 export function encode(command: T.KeyCommand): string[] {
@@ -138,7 +137,7 @@ export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
     const now = Number(raw);
     if (now > 0) return shortReply(command, now, now);
   }
-  if (GATE_COMMANDS.has(command.op)) return gateReply(raw);
+  if (GATE_OPS.has(command.op)) return gateReply(raw);
   if (!isList) throw new TypeError(`Holdfast: the script ${command.op} did not return a list`);
   const reply = command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
   return belonging(command.op as T.LockCommand['op'], reply);

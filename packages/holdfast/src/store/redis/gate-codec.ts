@@ -1,6 +1,9 @@
 /** Encodes commands on gates, and decodes their replies and pushes. See `codec.ts`. */
 import type * as T from '../../engine/commands.js';
 
+export const GATE_OPS: ReadonlySet<T.Op> = new Set<T.Op>(['arrive', 'watch', 'endGeneration']);
+
+/** The arguments of a command's script. */
 export function encodeGate(command: T.GateCommand): string[] {
   const { key, kind, count, generation, ttl, retention } = command;
   const head = [key, kind, `${count}`, `${generation}`, `${ttl}`, `${retention}`];

@@ -8,7 +8,6 @@
  */
 import { isHalfMoved } from '../clients/cluster.js';
 import type { ClientPort, ScanPage, ScriptCall } from '../clients/port.js';
-import { GATE_COMMANDS } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../engine/commands.js';
 import { loadedLater } from './loaded-later.js';
 import {
@@ -27,6 +26,7 @@ import { afterTurn, systemClock } from '../../base/clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
 import { encode, readable } from './codec.js';
+import { GATE_OPS } from './gate-codec.js';
 import { Echo, ECHO } from './echo.js';
 import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
@@ -167,7 +167,7 @@ export class RedisStore implements Store {
   /** The names of the keys; those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
-    if (GATE_COMMANDS.has(command.op)) return gateKeysOf(this.#prefix, key);
+    if (GATE_OPS.has(command.op)) return gateKeysOf(this.#prefix, key);
     let names = this.#names.get(key);
     if (names === undefined) {
       names = keysOf(this.#prefix, key);
