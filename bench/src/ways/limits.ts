@@ -22,19 +22,19 @@ const length = (files: number, moves: number, functions: number): Length => ({
 export const LIMITS: Readonly<Record<WayName, Way>> = {
   acquire: {
     title: 'acquisition of a free mutex',
-    most: length(35, 89, 144),
+    most: length(28, 62, 105),
     goal: length(26, 60, 90),
   },
-  release: { title: 'its release', most: length(22, 48, 93), goal: length(18, 35, 60) },
+  release: { title: 'its release', most: length(19, 35, 68), goal: length(18, 35, 60) },
   'hand-off': {
     title: 'local hand-off',
-    most: length(15, 24, 44),
+    most: length(14, 17, 28),
     goal: length(11, 20, 30),
   },
   turn: {
     title: 'release that queues a root',
-    most: length(36, 112, 184),
+    most: length(32, 76, 129),
     goal: length(20, 50, 75),
   },
-  renewal: { title: 'renewal', most: length(20, 96, 166), goal: length(14, 60, 100) },
+  renewal: { title: 'renewal', most: length(18, 68, 118), goal: length(14, 60, 100) },
 };

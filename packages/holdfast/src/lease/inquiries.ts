@@ -17,7 +17,7 @@ import type { Requests } from '../store/requests.js';
 import { drift, type Moment, type SuspendDetector, withDrift } from './local-time.js';
 import type { Root } from './root.js';
 import type { RenewMessage } from '../observe/messages.js';
-import { isOn, RENEW, type Telemetry, traced } from '../observe/telemetry.js';
+import { RENEW, type Telemetry, traced } from '../observe/telemetry.js';
 import type { LossReason } from './loss.js';
 import { markerKey } from '../base/marker-key.js';
 
@@ -67,14 +67,15 @@ export class Inquiries {
    */
   renew(root: Root, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
     const count = (status: RenewReply['status']): number => (status === 'renewed' ? 1 : 0);
-    return this.#watched([root], ms, () => this.#renew(root, ms, wait), count);
+    const begun = this.#suspend.moment();
+    return this.#watched([root], ms, begun, () => this.#renew(root, ms, wait, begun), count);
   }
 
-  async #renew(root: Root, ms: number, wait: number): Promise<RenewReply['status']> {
+  /** @param begun the moment before the first request */
+  async #renew(root: Root, ms: number, wait: number, begun: Moment): Promise<RenewReply['status']> {
     const { key, id } = root;
     const retention = this.#retention;
-    for (;;) {
-      const sent = this.#suspend.moment();
+    for (let sent = begun; ; sent = this.#suspend.moment()) {
       const length = Math.ceil(Math.min(ms, withDrift(root.hold.holdUntil - sent.at)));
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
       const reply = await this.#send(root, command, sent, wait);
@@ -98,16 +99,21 @@ export class Inquiries {
       for (const left of reply?.left ?? []) if (left > 0) renewed += 1;
       return renewed;
     };
-    return this.#watched(roots, ttl, () => this.#renewMany(roots, ttl), count);
+    const begun = this.#suspend.moment();
+    return this.#watched(roots, ttl, begun, () => this.#renewMany(roots, ttl, begun), count);
   }
 
   /** Reads how long several leases last, and extends none: a renewal for no time. */
   verifyMany(roots: readonly Root[]): Promise<RenewManyReply | undefined> {
-    return this.#renewMany(roots, 0);
+    return this.#renewMany(roots, 0, this.#suspend.moment());
   }
 
-  async #renewMany(roots: readonly Root[], ttl: number): Promise<RenewManyReply | undefined> {
-    const sent = this.#suspend.moment();
+  /** @param sent the moment before the request */
+  async #renewMany(
+    roots: readonly Root[],
+    ttl: number,
+    sent: Moment,
+  ): Promise<RenewManyReply | undefined> {
     const reply = await this.#sendMany(roots, ttl, sent);
     const { left } = reply;
     const now = this.#suspend.moment();
@@ -128,11 +134,11 @@ export class Inquiries {
   async #watched<T>(
     roots: readonly Root[],
     ttl: number,
+    { at: now }: Moment,
     renew: () => Promise<T>,
     count: (reply: T) => number,
   ): Promise<T> {
     const telemetry = this.#telemetry;
-    const now = telemetry.clock.now();
     let delay = 0;
     for (const root of roots) {
       const { hold, renewal } = root;
@@ -152,7 +158,9 @@ export class Inquiries {
         ttl,
         delay,
       });
-      const reply = await (isOn(RENEW) ? traced(RENEW, message(), renew, counted) : renew());
+      const reply = await (RENEW.hasSubscribers === false
+        ? renew()
+        : traced(RENEW, message(), renew, counted));
       renewed = count(reply);
       return reply;
     } finally {

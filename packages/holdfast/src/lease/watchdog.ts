@@ -172,7 +172,7 @@ export class Watchdog {
 
   #cleared(root: Root): void {
     if (root.hold.warned) rearm(root.hold, this.#clock.now());
-    decided(root);
+    if (root.renewal.waiting !== undefined) decided(root);
   }
 
   #look(): void {

@@ -26,6 +26,7 @@ type CommandClass = new (name: string, args: readonly string[], options: object)
 
 interface Client {
   readonly options: object;
+  readonly stream?: unknown;
   sendCommand(command: object): unknown;
   ping(): object;
 }
@@ -51,7 +52,7 @@ export function posting(given: object): ClientPort['post'] {
     try {
       client.sendCommand(new ScriptCommand(call, to));
     } catch (error) {
-      to.failed(error);
+      to.failed(error, true);
     }
     return true;
   };
@@ -73,12 +74,14 @@ function scriptCommandOf(
       super('evalsha', NONE, TEXTS);
       this.args = [sha, `${keys.length}`, ...keys, ...args];
       this.isTraced = true;
+      const { stream } = client;
+      const isSame = (): boolean => client.stream === stream;
       // no methods: other libraries call them without the command
       this.resolve = (raw) => {
         this.isResolved = true;
-        to.answered(this.transformReply(raw));
+        to.answered(this.transformReply(raw), isSame());
       };
-      this.reject = (error) => to.failed(error);
+      this.reject = (error) => to.failed(error, isSame());
     }
 
     /** Called by the constructor of ioredis. */

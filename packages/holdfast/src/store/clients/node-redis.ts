@@ -56,8 +56,8 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
 
     post({ sha, keys, args }: ScriptCall, to: RawOutcome): boolean {
       send(['EVALSHA', sha], keys, args).then(
-        (raw) => to.answered(raw),
-        (error: unknown) => to.failed(error),
+        (raw) => to.answered(raw, true),
+        (error: unknown) => to.failed(error, true),
       );
       return true;
     },

@@ -155,10 +155,13 @@ export interface ShardListener {
   over(): void;
 }
 
-/** One of the two is called, once. Neither throws. */
+/**
+ * Receives the reply to one call: one of the two is called, once. Neither throws. `isSame`: the
+ * connection, see `ClientPort.connection`, is the one on which the call was sent.
+ */
 export interface RawOutcome {
-  answered(raw: unknown): void;
-  failed(error: unknown): void;
+  answered(raw: unknown, isSame: boolean): void;
+  failed(error: unknown, isSame: boolean): void;
 }
 
 /** What a client must know of a call beyond its words. */

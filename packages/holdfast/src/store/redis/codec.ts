@@ -248,20 +248,22 @@ function again(raw: unknown, now: number): T.Again {
   const list = listOf(raw);
   const status = textOf(list[0]);
   if (status === 'queued') return { status, now, ticket: Number(list[1]), next: Number(list[2]) };
-  const stands = standing(raw, now);
-  return stands.status === 'granted' ? stands : { status: 'absent', now };
+  return status === 'granted' ? granted(list, now) : { status: 'absent', now };
 }
 
 function standing(raw: unknown, now: number): T.Standing {
   const list = listOf(raw);
   const status = textOf(list[0]);
   if (status === 'queued' || status === 'parked') return { status };
-  if (status !== 'granted') return { status: 'absent' };
+  return status === 'granted' ? granted(list, now) : { status: 'absent' };
+}
+
+function granted(list: readonly unknown[], now: number): T.Granted {
   const [fence, left, handOffs, holds] = list.slice(1).map(Number) as [
     number,
     number,
     number,
     number,
   ];
-  return { status, now, fence, left, handOffs, holds };
+  return { status: 'granted', now, fence, left, handOffs, holds };
 }

@@ -19,6 +19,9 @@ export interface PostedParts {
   again(command: KeyCommand, call: ScriptCall, error: unknown, connection: unknown): Promise<Reply>;
 }
 
+/** A connection that is never the present one. */
+const REPLACED = Symbol('replaced');
+
 export class Posted implements ScriptCall, RawOutcome {
   readonly sha: string;
   readonly keys: readonly string[];
@@ -26,7 +29,6 @@ export class Posted implements ScriptCall, RawOutcome {
   readonly #proof: string;
   readonly #parts: PostedParts;
   readonly #command: KeyCommand;
-  readonly #connection: unknown;
   readonly #to: Outcome;
 
   constructor(
@@ -41,32 +43,32 @@ export class Posted implements ScriptCall, RawOutcome {
     this.args = [...args, this.#proof];
     this.#parts = parts;
     this.#command = command;
-    this.#connection = parts.client.connection();
     this.#to = to;
   }
 
-  answered(raw: unknown): void {
+  answered(raw: unknown, isSame: boolean): void {
     const { client, ordered } = this.#parts;
-    const isSame = client.connection() === this.#connection;
     let reply: Reply;
     try {
       reply = readable(this.#command, client.proofs.read(raw, this.#proof));
       if (!isSame) refuseTwice(reply, this.#command);
     } catch (error) {
-      return error instanceof OutOfStep ? this.#again(error) : this.#to.erred(error);
+      return error instanceof OutOfStep ? this.#again(error, isSame) : this.#to.erred(error);
     }
-    this.#to.replied(reply, isSame && ordered && this.#connection !== undefined);
+    this.#to.replied(reply, isSame && ordered);
   }
 
-  failed(error: unknown): void {
+  failed(error: unknown, isSame: boolean): void {
     const { proofs } = this.#parts.client;
-    if (proofs.isCertain(error)) return this.#again(error);
-    proofs.probe(error, this.keys).catch((second: unknown) => this.#again(second));
+    if (proofs.isCertain(error)) return this.#again(error, isSame);
+    proofs.probe(error, this.keys).catch((second: unknown) => this.#again(second, isSame));
   }
 
-  #again(error: unknown): void {
+  #again(error: unknown, isSame: boolean): void {
+    const { client, again } = this.#parts;
     const call = { sha: this.sha, keys: this.keys, args: this.args.slice(0, -1) };
-    this.#parts.again(this.#command, call, error, this.#connection).then(
+    const connection = isSame ? client.connection() : REPLACED;
+    again(this.#command, call, error, connection).then(
       // the client may be another one by now, or have sent the first call twice
       (reply) => this.#to.replied(reply, false),
       (second: unknown) => this.#to.erred(second),
