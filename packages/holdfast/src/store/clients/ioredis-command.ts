@@ -75,13 +75,12 @@ function scriptCommandOf(
       this.args = [sha, `${keys.length}`, ...keys, ...args];
       this.isTraced = true;
       const { stream } = client;
-      const isSame = (): boolean => client.stream === stream;
       // no methods: other libraries call them without the command
       this.resolve = (raw) => {
         this.isResolved = true;
-        to.answered(this.transformReply(raw), isSame());
+        to.answered(this.transformReply(raw), client.stream === stream);
       };
-      this.reject = (error) => to.failed(error, isSame());
+      this.reject = (error) => to.failed(error, client.stream === stream);
     }
 
     /** Called by the constructor of ioredis. */

@@ -16,7 +16,12 @@ export interface PostedParts {
   /** False on a cluster: while a slot moves, requests of a key go to two nodes. */
   readonly ordered: boolean;
   /** Sends a call again that the server has not executed. Rejects with the failure otherwise. */
-  again(command: KeyCommand, call: ScriptCall, error: unknown, connection: unknown): Promise<Reply>;
+  readonly again: (
+    command: KeyCommand,
+    call: ScriptCall,
+    error: unknown,
+    connection: unknown,
+  ) => Promise<Reply>;
 }
 
 /** A connection that is never the present one. */
