@@ -23,14 +23,6 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'a renewed lease starts when the reply arrives (DistributedLock, `LeaseMonitor`)',
     edits: [
       inquiries(
-        'const sent = this.#suspend.moment();\n            const length',
-        'let sent = this.#suspend.moment();\n            const length',
-      ),
-      inquiries(
-        'const sent = this.#suspend.moment();\n        const reply = await this.#sendMany',
-        'let sent = this.#suspend.moment();\n        const reply = await this.#sendMany',
-      ),
-      inquiries(
         'const sentAt = this.#suspend.toLocal(sent, now);\n        const suspended',
         'sent = this.#suspend.moment();\n' +
           '        const sentAt = this.#suspend.toLocal(sent, now);\n        const suspended',

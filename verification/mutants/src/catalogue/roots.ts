@@ -29,7 +29,7 @@ export const ROOTS: readonly Mutant[] = [
   {
     name: 'the previous task keeps the lease',
     mistake: 'a lease that was handed on still counts as held by the task before',
-    edits: [root('before.release();', '')],
+    edits: [root("before.state = 'released';", '')],
   },
   {
     name: 'a lease in doubt is handed on',
@@ -44,7 +44,7 @@ export const ROOTS: readonly Mutant[] = [
     name: 'used fences are not reported',
     mistake:
       'the end of a root names the fence of its grant as the last used one (`USED_NOT_TOLD`)',
-    edits: [rootEnd('used: this.#hold.fence', 'used: fence')],
+    edits: [rootEnd('used: fence + index', 'used: fence')],
     rare: true,
   },
   {
