@@ -57,7 +57,7 @@ export class Deadlines {
 
   #arm(): void {
     const head = this.#queue[this.#first];
-    if (head === undefined) return;
+    if (head === undefined || this.#timer !== undefined) return;
     const due = (): void => {
       const now = this.#clock.now();
       afterIo(this.#clock, () => this.#expire(now));

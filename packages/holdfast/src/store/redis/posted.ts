@@ -70,12 +70,11 @@ export class Posted implements ScriptCall, RawOutcome {
   }
 
   #again(error: unknown, isSame: boolean): void {
-    const { client, again } = this.#parts;
+    const { client, ordered, again } = this.#parts;
     const call = { sha: this.sha, keys: this.keys, args: this.args.slice(0, -1) };
     const connection = isSame ? client.connection() : REPLACED;
     again(this.#command, call, error, connection).then(
-      // the client may be another one by now, or have sent the first call twice
-      (reply) => this.#to.replied(reply, false),
+      (reply) => this.#to.replied(reply, ordered && client.connection() === connection),
       (second: unknown) => this.#to.erred(second),
     );
   }
