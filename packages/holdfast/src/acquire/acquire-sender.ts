@@ -197,7 +197,7 @@ export class AcquireSender {
       queue: terms.wait > 0,
       // its own, or the one that its tasks had before
       ticket: acquisition.ticket === 0 ? (queue?.ticket ?? 0) : acquisition.ticket,
-      waited: queue === undefined || queue.first?.arrived === now ? 0 : queue.waited(now),
+      waited: queue?.waited(now) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
       patience: replyDelay.patience(channel === '' ? longest / UNHEARD : longest),

@@ -151,7 +151,7 @@ export class Acquisition extends Call {
   }
 
   root(telemetry: Telemetry, grant: Grant, now: number): Root {
-    const { key, weight, terms } = (this.queue?.first ?? this).request;
+    const { key, weight, terms } = this.taker;
     const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant, now);
     root.mayBeDuplicated = this.mayBeDuplicated || this.asking !== false;
     if (this.parked !== undefined) root.extras.origin = this.origin;

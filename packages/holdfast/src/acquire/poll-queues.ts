@@ -204,8 +204,9 @@ export class PollQueues {
    * request again. If the store allows a pause to all, the next poll follows after it.
    */
   async #pollAll(queue: PollQueue): Promise<void> {
-    const { wake, ask } = this.#parts;
-    const period = Math.floor(this.#period(queue.acquisitions()));
+    const { settings, wake, replyDelay, ask } = this.#parts;
+    const usual = periodOf(settings, wake.channel, queue.acquisitions());
+    const period = Math.floor(replyDelay.period(usual));
     queue.plan(Number.POSITIVE_INFINITY, period);
     const polled: Acquisition[] = [];
     const { added, size } = queue;
@@ -263,12 +264,6 @@ export class PollQueues {
     const usual = periodOf(settings, wake.channel, acquisitions);
     const period = replyDelay.period(usual);
     queue.plan(next, period, period - usual);
-  }
-
-  /** The usual one, or longer while replies are late. */
-  #period(acquisitions: Iterable<Acquisition>): number {
-    const { settings, wake, replyDelay } = this.#parts;
-    return replyDelay.period(periodOf(settings, wake.channel, acquisitions));
   }
 }
 

@@ -152,15 +152,9 @@ export class Inquiries {
       to.renewed = count(reply);
     };
     try {
-      const message = (): RenewMessage => ({
-        instance: telemetry.instance,
-        keys: keys(),
-        ttl,
-        delay,
-      });
-      const reply = await (RENEW.hasSubscribers === false
-        ? renew()
-        : traced(RENEW, message(), renew, counted));
+      const isTraced = RENEW.hasSubscribers !== false;
+      const message = isTraced && { instance: telemetry.instance, keys: keys(), ttl, delay };
+      const reply = await (message ? traced(RENEW, message, renew, counted) : renew());
       renewed = count(reply);
       return reply;
     } finally {

@@ -137,8 +137,7 @@ export class Acquirer<L extends Lease> {
     wait: number,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<Hold | null> {
-    const usual = options === undefined ? this.#defaults.get(wait) : undefined;
-    const terms = usual ?? this.terms(options, wait);
+    const terms = this.terms(options, wait);
     const { key, kind, capacity, option, candidate, send } = this.#subject;
     const request = { key, kind, capacity, weight, terms, option, candidate, onProgress };
     return send === undefined ? this.core.acquire(request) : send(request);
