@@ -117,7 +117,6 @@ export class Acquisition extends Call {
     return { ticket: this.ticket, before: 0 };
   }
 
-  /** True once the store has answered it. */
   get heard(): boolean {
     return this.storeTime !== 0;
   }

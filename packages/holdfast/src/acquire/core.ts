@@ -102,7 +102,7 @@ export class Core implements Grantor, PartHost {
     return part;
   }
 
-  /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
+  /** `null` if the lock is not free and `wait` is 0. */
   acquire(
     request: AcquireRequest,
     isTraced: boolean = ACQUIRE.hasSubscribers !== false,

@@ -30,7 +30,6 @@ const SERVED_IN_PART_MS = 2;
 const TIMER_LATE_MS = 0.5;
 /** Without pushes, polls come so many times as often. */
 export const UNHEARD = 4;
-/** The shortest timer of Node. */
 const TIMER_MS_MIN = 1;
 
 export class PollQueue {
@@ -268,8 +267,8 @@ export class PollQueues {
 }
 
 /**
- * The longest time until the next poll without a load: one claim window, so that a grant to a
- * frozen process is noticed within one. Without pushes, only polls find a grant.
+ * One claim window, so that a grant to a frozen process is noticed within one; a fourth of it
+ * without pushes, when only polls find a grant.
  */
 function periodOf(
   { claimWindow }: Settings,

@@ -45,7 +45,6 @@ export class Releaser {
     this.#parts = parts;
   }
 
-  /** Releases a lease, or hands it off to the next local acquisition that may have it. */
   release(hold: Hold): Promise<ReleaseOutcome> {
     const { root } = hold;
     const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
@@ -69,7 +68,7 @@ export class Releaser {
     return end.send(ending.how === 'turned' ? ending.next : undefined);
   }
 
-  /** A lease that this process does not hold any more. */
+  /** This process does not hold the lease any more. */
   #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
     // it belongs to the store or to another process now: nothing is sent
     if (hold.state === 'left') return 'kept';
@@ -152,7 +151,7 @@ export class RootEnd implements ReleaseTask {
     this.until = root.endsBy + parts.settings.requestTimeout;
   }
 
-  /** Sends the end, with the request of the next root. Resolves to the outcome. */
+  /** Sends the end, with the request of the next root. */
   send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
     this.#next = next;
     this.command = this.#command();

@@ -13,14 +13,14 @@ const NEW = 1 / 8;
 const DELAYS = 64;
 const FACTOR_MAX = 4;
 
-/** Poll periods without a request of this process after which the store takes it for dead. */
+/** After so many poll periods without a request, the store takes this process for dead. */
 const SILENT_PERIODS = 6;
-/** The shortest patience: a shorter silence may come from the network or from a busy process. */
+/** A shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 
-/** The shortest time in ms in which a client reconnects and sends again. */
+/** The shortest time in which a client reconnects and sends again. */
 const RECONNECT_MS = 40;
-/** The number of answers after which the fastest one is taken as the normal round trip. */
+/** After so many answers the fastest one is taken as the normal round trip. */
 const ANSWERS_MIN = 10;
 
 export class ReplyDelay {

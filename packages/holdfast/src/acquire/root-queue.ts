@@ -35,7 +35,6 @@ export interface RootQueueEvents {
 }
 
 export class RootQueue extends Chain<Task> implements RootObserver {
-  /** All queues of its key. */
   readonly of: KeyQueue;
   readonly key: string;
   readonly fair: boolean;
@@ -66,7 +65,7 @@ export class RootQueue extends Chain<Task> implements RootObserver {
   readonly #staleAfter: number;
   /** Its root was granted. */
   #served = false;
-  /** Fair: withdrawals of entries whose tasks its root serves. */
+  /** Fair: of entries whose tasks its root serves. */
   readonly owed: (() => void)[] = [];
 
   constructor(
@@ -128,7 +127,7 @@ export class RootQueue extends Chain<Task> implements RootObserver {
     this.timer = undefined;
   }
 
-  /** The whole ms for which the oldest task has waited, if it has to be told to the store. */
+  /** How many whole ms the oldest task has waited, if it has to be told to the store. */
   waited(now: number): number {
     const { first } = this;
     // the place of fair tasks is that of their request, unless they had one before
@@ -230,15 +229,14 @@ export class RootQueue extends Chain<Task> implements RootObserver {
 export class KeyQueue {
   /** The tasks that wait, in all of its queues. */
   tasks = 0;
-  /** Those of tasks that may be overtaken. Only this class writes it. */
+  /** The queues of tasks that may be overtaken. Only this class writes it. */
   readonly shared: RootQueue[] = [];
-  /** In the order in which they began. */
+  /** The fair groups, in the order in which they began. */
   #fair: Set<RootQueue> | undefined;
   #last: RootQueue | undefined;
   /** The fair groups, by the id of the entry that is directly before theirs. */
   #behind: Map<string, RootQueue> | undefined;
 
-  /** The number of fair groups. */
   get fair(): number {
     return this.#fair?.size ?? 0;
   }

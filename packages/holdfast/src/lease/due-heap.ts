@@ -18,7 +18,7 @@ export class DueHeap<E extends Due> {
     return this.#entries.length;
   }
 
-  /** Inserts an entry, or moves it after its `due` has changed. */
+  /** Also moves an entry after its `due` has changed. */
   put(entry: E): void {
     if (entry.rank < 0) entry.rank = this.#entries.push(entry) - 1;
     this.#place(entry);

@@ -86,8 +86,8 @@ export function requestAt({ renewal, renews, doubted }: Root): number {
 }
 
 /**
- * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
- * certainly held for about its ttl.
+ * True if a lease needs nothing but renewals: no callback, no end by `maxHold`, and certainly held
+ * for about its ttl.
  */
 function isUsual({ ttl, hold, renewal, doubted, storeUntil }: Root, now: number): boolean {
   const { renewed, terms } = hold;
@@ -210,7 +210,6 @@ export class Schedule {
     }
   }
 
-  /** Adds a lease that was granted or renewed to a group. */
   #join({ ttl, renewal, storeUntil }: Root, now: number): void {
     const left = storeUntil - now;
     let group = this.#open.get(ttl);
@@ -281,7 +280,7 @@ export class Renewals {
     this.#now = now;
   }
 
-  /** The number of leases with a ttl that are renewed together. */
+  /** How many leases with a ttl are renewed together. */
   of(ttl: number): number {
     return this.#usual.get(ttl)?.length ?? 0;
   }

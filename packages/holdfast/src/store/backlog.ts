@@ -72,7 +72,6 @@ export class Backlog<P extends Posted> {
   readonly #asks = new Queue<P>();
   /** The last request of each key of those that wait. Only this class writes it. */
   readonly waiting: Map<string, P> = new Map<string, P>();
-  /** The replies so far. */
   answers = 0;
 
   /** @param max the most requests under way */
@@ -80,7 +79,7 @@ export class Backlog<P extends Posted> {
     this.#max = max;
   }
 
-  /** True if the request is under way from now on. Otherwise it waits. */
+  /** False if the request waits. */
   admit(posted: P, atOnce: boolean, now: number): boolean {
     const { command } = posted;
     const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);

@@ -85,7 +85,6 @@ export class Wake {
     this.#silent = options.silent ?? (() => undefined);
   }
 
-  /** Adds a receiver of all events. */
   also(events: WakeEvents): void {
     this.#events.push(events);
   }

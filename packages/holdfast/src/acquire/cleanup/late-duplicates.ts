@@ -44,7 +44,6 @@ export class LateDuplicates {
     this.#retrier = retrier;
   }
 
-  /** Releases an acquisition that is over again and again for a while. */
   follow(key: string, id: string): void {
     if (this.#stopped || this.#followed.has(id)) return;
     const [oldest] = this.#followed.keys();

@@ -110,8 +110,7 @@ export class ReleaseRetrier {
   }
 
   /**
-   * Releases. Resolves to the answer of the store, or to `undefined` if it does not come soon;
-   * attempts continue then.
+   * Resolves to `undefined` if the answer does not come soon; attempts continue then.
    */
   release(what: ReleaseTask): Promise<ReleaseResult | undefined> {
     return this.#begin(this.withdrawals, what, this.#find(what.id));
@@ -132,7 +131,6 @@ export class ReleaseRetrier {
     return this.#find(id) !== undefined;
   }
 
-  /** Resolves when no release is pending. */
   settled(): Promise<void> {
     if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));

@@ -1,12 +1,12 @@
 /**
  * Calls of scripts as commands of ioredis whose replies go to a receiver.
  *
- * For each command, ioredis flattens, checks and converts the words, and makes a promise with some
- * closures. A script needs none of this: its words are texts. So these commands are objects of a
- * subclass of the class of ioredis, without the promise, and their text is joined at once. The
- * class comes from a command that the client makes and does not send. A client whose class looks
- * otherwise, or whose options concern single commands, and a program that traces the commands of
- * ioredis, get no such commands.
+ * ioredis flattens, checks and converts the words of each command, and makes a promise with
+ * closures. A script, whose words are texts, needs none of this. So these commands are objects of a
+ * subclass of ioredis' class, without the promise, and their text is joined at once. The class is
+ * that of a command which the client makes and does not send. There are none for a client whose
+ * class looks otherwise or whose options concern single commands, or if the program traces the
+ * commands of ioredis.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
@@ -100,7 +100,7 @@ function scriptCommandOf(
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
 
-/** The class of the commands of a client: of one that is made and not sent. */
+/** The class of the client's commands, from one that is made and not sent. */
 function commandClassOf(client: Client): CommandClass | undefined {
   try {
     if (typeof client.sendCommand !== 'function') return undefined;
