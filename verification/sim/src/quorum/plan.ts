@@ -1,6 +1,6 @@
 /** What a seed decides about a simulation of a quorum. */
 import { Random } from '../base/random.js';
-import type { Network } from './link.js';
+import type { Network } from '../common/line.js';
 
 /** Longer than a simulation goes on after its faults, in ms. */
 const LASTING_MS = 240_000;

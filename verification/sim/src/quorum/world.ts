@@ -16,9 +16,12 @@
  *   in records that the store has forgotten.
  */
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
-import type { Holdfast, Lease } from '../../../../packages/holdfast/dist/index.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
+import { type Client, Leases, type Violation } from '../common/leases.js';
+import { Line } from '../common/line.js';
+import { OVER_MS } from '../common/run-world.js';
+import { KEYS } from '../common/tasks.js';
 import { Machine } from '../world/machine.js';
 import { Process } from '../world/process.js';
 import { Chosen } from './chosen.js';
@@ -33,42 +36,8 @@ const STALE_MS = 15;
 const PREFIXES = ['holdfast:', 'neighbour:'] as const;
 /** A clock that is wrong all the time is off by this much, in ms, at most. */
 const OFF_MS = 86_400_000;
-
-export interface Violation {
-  readonly kind: string;
-  readonly at: number;
-  readonly text: string;
-}
-
-/** A lease in which a process believes. */
-interface Belief {
-  readonly lease: Lease;
-  readonly weight: number;
-  readonly client: Client;
-}
-
-/** What processes have left behind of a key. */
-interface Left {
-  readonly prefix: string;
-  readonly name: string;
-  readonly key: string;
-  readonly text: string;
-}
-
-interface Key {
-  readonly prefix: string;
-  readonly name: string;
-  readonly capacity: number;
-  readonly beliefs: Set<Belief>;
-  fence: number;
-}
-
-/** A process with the library, until it crashes. */
-export interface Client {
-  readonly process: Process;
-  readonly holdfast: Holdfast;
-  readonly prefix: string;
-}
+/** The longest time for which a server may not vote for a key because of the records of it. */
+const RECORD_MS = 800_000;
 
 export class QuorumWorld {
   readonly plan: QuorumPlan;
@@ -77,11 +46,12 @@ export class QuorumWorld {
   readonly random: Random;
   readonly nodes: readonly Node[];
   readonly violations: Violation[] = [];
-  readonly counts = { grants: 0, restarts: 0, crashes: 0, steps: 0 };
+  readonly counts = { restarts: 0, crashes: 0, steps: 0 };
+  readonly leases: Leases = new Leases(this);
+  readonly prefixes: readonly string[] = PREFIXES;
   readonly chosen: Chosen;
   clients: Client[] = [];
   readonly #library: QuorumLibrary;
-  readonly #keys = new Map<string, Key>();
   #lives = 0;
   /** True if a server restarts at the next moment that is bad for it. */
   #armed = false;
@@ -127,7 +97,8 @@ export class QuorumWorld {
     const process = new Process(name, machine, scheduler, random.fork('timers'));
     const linksTo = (marker: string): Link[] =>
       this.nodes.map((node, at) => {
-        return new Link([node, marker], process, scheduler, random.fork(at), plan.network);
+        const line = new Line(node, process, scheduler, random.fork(at), plan.network);
+        return new Link([node, marker], line);
       });
     const draws = random.fork('draws');
     const fraction = (): number => draws.next();
@@ -151,78 +122,31 @@ export class QuorumWorld {
   crash(client: Client): void {
     client.process.crash();
     this.clients = this.clients.filter((one) => one !== client);
-    for (const { beliefs } of this.#keys.values()) {
-      for (const belief of beliefs) if (belief.client === client) beliefs.delete(belief);
-    }
+    this.leases.crashed(client);
     this.counts.crashes += 1;
   }
 
-  /** A lease was granted. Returns a function to call before it is released. */
-  granted(name: string, capacity: number, belief: Belief): () => void {
-    const { prefix } = belief.client;
-    const none = { prefix, name, capacity, beliefs: new Set<Belief>(), fence: 0 };
-    const key: Key = this.#keys.get(prefix + name) ?? none;
-    this.#keys.set(prefix + name, key);
-    this.counts.grants += 1;
-    const { lease, weight } = belief;
-    if (lease.held && weight === capacity) {
-      if (lease.fence <= key.fence) this.report('fence', `${lease.fence} after ${key.fence}`);
-      key.fence = Math.max(key.fence, lease.fence);
-    }
-    key.beliefs.add(belief);
-    lease.signal.addEventListener('abort', () => this.#lost(key, belief), { once: true });
-    this.look();
-    return () => {
-      this.look();
-      key.beliefs.delete(belief);
-    };
-  }
-
-  /** Compares the leases in which processes believe with the capacity. */
-  look(): void {
-    for (const [name, { capacity, beliefs }] of this.#keys) {
-      let used = 0;
-      for (const { lease, weight } of beliefs) if (lease.held) used += weight;
-      if (used <= capacity) continue;
-      const ids = [...beliefs].map(({ lease }) => lease.id).join(' ');
-      this.report('belief', `${used} of ${capacity} of ${name}: ${ids}`);
-    }
-  }
-
   /** At the end, no process has a lease or a place in a queue. */
-  last(names: readonly string[]): void {
-    for (const { key, text } of this.#left(names)) this.report('ghost', `${key} ${text}`);
+  async last(until: (ms: number) => Promise<void>): Promise<void> {
+    for (let left = RECORD_MS; left > 0 && (await this.#waits()); left -= OVER_MS)
+      await until(OVER_MS);
+    this.leases.last(KEYS);
+  }
+
+  /** The time at which all servers answer again. */
+  get silentUntil(): number {
+    return Math.max(...this.nodes.map((one) => Math.max(one.frozenUntil, one.cutUntil)));
   }
 
   /** True if something is left of a key for which too few servers vote to withdraw it. */
-  async waits(names: readonly string[]): Promise<boolean> {
-    for (const { prefix, name } of this.#left(names)) {
+  async #waits(): Promise<boolean> {
+    for (const { prefix, name } of this.leases.left(KEYS)) {
       const votes = await Promise.all(
         this.nodes.map((node) => node.votesFor(prefix, `${prefix}lock:${name}`, this.time)),
       );
       if (votes.filter(Boolean).length <= this.nodes.length / 2) return true;
     }
     return false;
-  }
-
-  /** The leases and places that living processes still have. */
-  *#left(names: readonly string[]): Iterable<Left> {
-    const alive = new Set(this.clients.map(({ process }) => process.name));
-    const isAlive = (id: string): boolean => alive.has(id.slice(0, id.lastIndexOf('.')));
-    for (const [prefix, name] of names.flatMap((one) =>
-      PREFIXES.map((two) => [two, one] as const),
-    )) {
-      const resource = this.#state(prefix, name);
-      if (resource === undefined) continue;
-      const holds = [...resource.holders.keys()].filter((id) => {
-        return isAlive(id) && resource.leaseOf(id, this.time) !== undefined;
-      });
-      const waits = [...resource.waiters.keys()].filter(isAlive);
-      if (holds.length + waits.length === 0) continue;
-      const [held, waited] = [holds.join(' '), waits.join(' ')];
-      const text = `is held by [${held}], and [${waited}] wait for it`;
-      yield { prefix, name, key: prefix + name, text };
-    }
   }
 
   /** Draws a fault, such that a minority of the servers is without its memory. */
@@ -303,16 +227,8 @@ export class QuorumWorld {
     node.restart(random.pick(['keeps', 'saved', 'saved', 'loses']), false);
   }
 
-  /** The time of all leases is bounded, so a lease that ends early was dropped by an error. */
-  #lost({ prefix, name }: Key, { lease, client }: Belief): void {
-    const { message } = lease.signal.reason as Error;
-    if (!client.process.alive || !message.includes('does not know it any more')) return;
-    const holder = this.#state(prefix, name)?.leaseOf(lease.id, this.time);
-    if (holder !== undefined) this.report('dropped', `${lease.id} of ${name}: ${message}`);
-  }
-
   /** The chosen state of a lock; `undefined` after the store has forgotten it. */
-  #state(prefix: string, name: string): Resource | undefined {
+  state(prefix: string, name: string): Resource | undefined {
     const state = this.chosen.engine(`${prefix}lock:${name}`, name).resource(name);
     return state !== undefined && state.forgetAt > this.time ? state : undefined;
   }

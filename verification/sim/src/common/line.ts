@@ -1,0 +1,95 @@
+/**
+ * The way from one process to one server. Requests arrive in order, late, or never; the same holds
+ * for their answers. A copy of a request may arrive up to some seconds later, after newer requests.
+ */
+import type { Random } from '../base/random.js';
+import type { Scheduler } from '../base/scheduler.js';
+import type { Process } from '../world/process.js';
+
+/** How badly the network of a simulation behaves. */
+export interface Network {
+  /** The usual longest latency in one direction, in ms. */
+  readonly latency: number;
+  /** The probability that a message is slow, and its longest latency in ms. */
+  readonly slow: number;
+  readonly slowest: number;
+  /** The probability that a message is lost. */
+  readonly lost: number;
+  /** The probability that a copy of a request arrives later, and the longest delay in ms. */
+  readonly copied: number;
+  readonly copies: number;
+  /** Requests overtake each other, as on several connections. */
+  readonly loose?: boolean;
+}
+
+/** Times until which a server does not answer. */
+export interface Silence {
+  /** Until this time it answers nothing; requests wait. */
+  readonly frozenUntil: number;
+  /** Until this time messages from and to it are lost. */
+  readonly cutUntil: number;
+}
+
+export class Line {
+  readonly #server: Silence;
+  readonly #process: Process;
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #network: Network;
+  /** The time at which the last request arrives. */
+  #last = 0;
+
+  constructor(
+    server: Silence,
+    process: Process,
+    scheduler: Scheduler,
+    random: Random,
+    network: Network,
+  ) {
+    this.#server = server;
+    this.#process = process;
+    this.#scheduler = scheduler;
+    this.#random = random;
+    this.#network = network;
+  }
+
+  /** Runs a request at the server. Settles with its answer, unless one of both is lost. */
+  send<T>(request: () => Promise<T>): Promise<T> {
+    const { copied, copies, loose } = this.#network;
+    return new Promise((resolve, reject) => {
+      const answer = (value: T): void => this.deliver(() => resolve(value));
+      const refusal = (error: Error): void => this.deliver(() => reject(error));
+      const now = loose ? this.#process.time : Math.max(this.#process.time, this.#last);
+      this.#last = now + this.#latency();
+      this.#serve(this.#last, () => void request().then(answer, refusal));
+      if (this.#random.chance(copied)) {
+        const later = this.#last + this.#random.spread(1, copies);
+        this.#serve(later, () => void request().catch(() => undefined));
+      }
+    });
+  }
+
+  /** A message of the server to the process. */
+  deliver(run: () => void): void {
+    if (this.#server.cutUntil > this.#scheduler.now) return;
+    if (this.#random.chance(this.#network.lost)) return;
+    this.#scheduler.after(this.#latency(), () => this.#process.deliver('message', run));
+  }
+
+  /** Runs a request at a server, when it arrives there and the server is not frozen. */
+  #serve(at: number, request: () => void): void {
+    if (this.#random.chance(this.#network.lost)) return;
+    this.#scheduler.at(at, () => {
+      const { cutUntil, frozenUntil } = this.#server;
+      if (cutUntil > this.#scheduler.now) return;
+      if (frozenUntil > this.#scheduler.now) this.#scheduler.at(frozenUntil, request);
+      else request();
+    });
+  }
+
+  #latency(): number {
+    const { latency, slow, slowest } = this.#network;
+    const most = this.#random.chance(slow) ? slowest : latency;
+    return this.#random.between(0.05, most);
+  }
+}
