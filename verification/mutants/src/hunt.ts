@@ -1,7 +1,7 @@
 /** Runs the simulator against one mutant. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Mutant } from './mutant.js';
+import type { Mutant, World } from './mutant.js';
 import { withMutant } from './plant.js';
 
 /** The result of the search for a mutant. */
@@ -20,16 +20,16 @@ export interface Seeds {
   readonly seeds: number;
   /** Milliseconds on one seed after which a run counts as hanging. */
   readonly limit: number;
-  /** Runs the unchanged library on a quorum of servers. */
-  readonly quorum?: boolean;
+  /** The simulation of the unchanged library. */
+  readonly world?: World;
 }
 
 const WORKER: string = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
 
 /** @param mutant `undefined` for the unchanged library */
 export function hunt(mutant: Mutant | undefined, seeds: Seeds): Promise<Catch> {
-  const world = (mutant?.quorum ?? seeds.quorum) === true ? 'quorum' : 'server';
-  return withMutant(mutant, (folder) => look(folder, seeds, world));
+  const world = mutant?.world ?? seeds.world;
+  return withMutant(mutant, (folder) => look(folder, seeds, world ?? 'server'));
 }
 
 function look(folder: string, { from, seeds, limit }: Seeds, world: string): Promise<Catch> {

@@ -10,6 +10,9 @@ export interface Edit {
   readonly every?: true;
 }
 
+/** A simulation: a quorum of servers, or a register. */
+export type World = 'quorum' | 'register';
+
 export interface Mutant {
   readonly name: string;
   /** The wrong behaviour, and a library that has made this mistake. */
@@ -17,8 +20,8 @@ export interface Mutant {
   readonly edits: readonly Edit[];
   /** Needs more seeds than the test suite runs. */
   readonly rare?: true;
-  /** The simulated quorum of servers finds it. */
-  readonly quorum?: true;
+  /** The simulation that finds it: without this field, that of one server. */
+  readonly world?: World;
   /** The simulator does not find it; these instruments do. */
   readonly elsewhere?: string;
 }

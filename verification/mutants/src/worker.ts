@@ -1,7 +1,7 @@
 /**
  * Runs one copy of the library through seeds until a check fails: `worker.js FOLDER FROM SEEDS
- * WORLD`. The world `quorum` is the simulated quorum of servers.
- * It is a separate process, because a mistake may make it hang.
+ * WORLD`. The world is `server`, `quorum` or `register`. It is a separate process, because a
+ * mistake may make it hang.
  */
 import { argv } from 'node:process';
 import { loadLibrary } from '../../sim/dist/library.js';
@@ -9,6 +9,9 @@ import { planOf } from '../../sim/dist/plan/generate.js';
 import { loadQuorum } from '../../sim/dist/quorum/library.js';
 import { quorumPlanOf } from '../../sim/dist/quorum/plan.js';
 import { runQuorum } from '../../sim/dist/quorum/run.js';
+import { loadRegister } from '../../sim/dist/register/library.js';
+import { registerPlanOf } from '../../sim/dist/register/plan.js';
+import { runRegister } from '../../sim/dist/register/run.js';
 import { run } from '../../sim/dist/run.js';
 import { INVARIANT } from '../../sim/dist/world/world.js';
 
@@ -31,10 +34,22 @@ async function several(folder: string | undefined): Promise<(seed: number) => Pr
   return (seed) => runQuorum(quorumPlanOf(seed), library);
 }
 
+/** Runs seeds on a register. */
+async function plain(folder: string | undefined): Promise<(seed: number) => Promise<Run>> {
+  const library = await loadRegister(folder);
+  return (seed) => runRegister(registerPlanOf(seed), library);
+}
+
+const WORLDS = new Map([
+  ['server', single],
+  ['quorum', several],
+  ['register', plain],
+]);
+
 const [folder, from, seeds, world] = argv.slice(2);
 let found: { readonly kind: string; readonly text: string } | undefined;
 let broken: string | undefined;
-const runs = await (world === 'quorum' ? several(folder) : single(folder));
+const runs = await (WORLDS.get(world ?? '') ?? single)(folder);
 for (let seed = Number(from); seed < Number(from) + Number(seeds); seed++) {
   // the parent process reads the seed at which it stopped this process
   process.stdout.write(`${seed}\n`);

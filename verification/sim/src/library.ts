@@ -32,26 +32,35 @@ export interface Library {
 }
 
 /** @param folder the compiled code; unset for the code of this repository */
-export async function loadLibrary(
+export function loadLibrary(folder?: string): Promise<Library> {
+  return partsOf<Library>(
+    [
+      'index.js',
+      'handover.js',
+      'engine/engine.js',
+      'engine/assertions.js',
+      'store/redis/redis-store.js',
+      'store/redis/generated/scripts.js',
+      'store/redis/one-server.js',
+      'store/push-text.js',
+      // the first error reply loads it
+      'store/redis/advice.js',
+    ],
+    folder,
+  );
+}
+
+/** The exports of several modules of the compiled library in one object. */
+export async function partsOf<L>(
+  paths: readonly string[],
   folder: string | undefined = process.env['HOLDFAST_DIST'],
-): Promise<Library> {
+): Promise<L> {
   const base =
     folder === undefined
       ? new URL('../../../packages/holdfast/dist/', import.meta.url)
       : pathToFileURL(`${folder}/`);
-  const load = async (path: string): Promise<object> =>
-    (await import(new URL(path, base).href)) as object;
-  const parts = await Promise.all([
-    load('index.js'),
-    load('handover.js'),
-    load('engine/engine.js'),
-    load('engine/assertions.js'),
-    load('store/redis/redis-store.js'),
-    load('store/redis/generated/scripts.js'),
-    load('store/redis/one-server.js'),
-    load('store/push-text.js'),
-    // the first error reply loads it
-    load('store/redis/advice.js'),
-  ]);
-  return Object.assign({}, ...parts) as Library;
+  const parts = await Promise.all(
+    paths.map(async (path) => (await import(new URL(path, base).href)) as object),
+  );
+  return Object.assign({}, ...parts) as L;
 }

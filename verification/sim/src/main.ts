@@ -26,7 +26,7 @@ import { type Library, loadLibrary } from './library.js';
 import { isSpecial, planOf } from './plan/generate.js';
 import type { Plan } from './plan/plan.js';
 import { exploreQuorum } from './quorum/explore.js';
-import { loadQuorum } from './quorum/library.js';
+import { exploreRegister } from './register/explore.js';
 import { reduce } from './reduce.js';
 import { runBoth } from './overload.js';
 import { Calls } from './watch/calls.js';
@@ -100,6 +100,7 @@ async function main(): Promise<void> {
       calls: { type: 'string' },
       draw: { type: 'string', default: '' },
       quorum: { type: 'boolean', default: false },
+      register: { type: 'boolean', default: false },
     },
   });
   const size = {
@@ -108,8 +109,9 @@ async function main(): Promise<void> {
     failures: Number(values.failures),
     minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
   };
-  if (values.quorum) {
-    process.exitCode = (await exploreQuorum(await loadQuorum(), size)) ? 0 : 1;
+  if (values.quorum || values.register) {
+    const explores = values.quorum ? exploreQuorum : exploreRegister;
+    process.exitCode = (await explores(size)) ? 0 : 1;
     return;
   }
   const library = await loadLibrary();

@@ -4,6 +4,7 @@ import { CONTENDERS } from './contenders.js';
 import { KINDS_AND_GATES } from './kinds-and-gates.js';
 import { LEASE } from './lease.js';
 import { QUORUM } from './quorum.js';
+import { REGISTER } from './register.js';
 import { REVIEW_DOUBT } from './review-doubt.js';
 import { REVIEW } from './review.js';
 import { ROOTS, ROOTS_IN_STORE } from './roots.js';
@@ -17,6 +18,14 @@ export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 
 export const MUTANTS: readonly Mutant[] = [
   ...[...STORE, ...LEASE, ...WAITING],
-  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM, ...CONTENDERS, ...TOPOLOGIES],
+  ...[
+    ...ROOTS,
+    ...ROOTS_IN_STORE,
+    ...REVIEWED,
+    ...QUORUM,
+    ...REGISTER,
+    ...CONTENDERS,
+    ...TOPOLOGIES,
+  ],
   ...[...KINDS_AND_GATES, ...TESTED],
 ];

@@ -12,7 +12,7 @@ export const QUORUM: readonly Mutant[] = [
     name: 'half is a majority',
     mistake: 'n / 2 of n servers decide, so two groups may decide differently',
     edits: [quorum('members', '(acceptors.length / 2) + 1', '(acceptors.length / 2)')],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'accepts without regard to promises',
@@ -26,7 +26,7 @@ export const QUORUM: readonly Mutant[] = [
         'const expires = time + keep',
       ),
     ],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'restart without a guard',
@@ -38,7 +38,7 @@ export const QUORUM: readonly Mutant[] = [
         'const { boot } = status;\n    return { decision: { boot, from: 0, long: [], mark: 0 } };',
       ),
     ],
-    quorum: true,
+    world: 'quorum',
     rare: true,
   },
   {
@@ -51,7 +51,7 @@ export const QUORUM: readonly Mutant[] = [
         'return marker;',
       ),
     ],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'servers without memory know the past',
@@ -75,7 +75,7 @@ export const QUORUM: readonly Mutant[] = [
         'time - markedAt > FIRST_USE',
       ),
     ],
-    quorum: true,
+    world: 'quorum',
     rare: true,
   },
   {
@@ -101,7 +101,7 @@ export const QUORUM: readonly Mutant[] = [
     mistake:
       'a waiter believes a grant that one server has published, before a majority accepted it',
     edits: [quorum('quorum-channel', 'servers.size !== this.#majority', 'servers.size !== 1')],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'time from one server',
@@ -113,7 +113,7 @@ export const QUORUM: readonly Mutant[] = [
         'return bounds[0];',
       ),
     ],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'records end with the lease',
@@ -125,13 +125,13 @@ export const QUORUM: readonly Mutant[] = [
         '100',
       ),
     ],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'an unsettled read answers',
     mistake: 'a value that a minority accepted is reported without completing it',
     edits: [quorum('quorum-register', 'same >= this.members.majority', 'true')],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'an old read answers',
@@ -143,7 +143,7 @@ export const QUORUM: readonly Mutant[] = [
         replace: '',
       },
     ],
-    quorum: true,
+    world: 'quorum',
     rare: true,
   },
   {
@@ -156,7 +156,7 @@ export const QUORUM: readonly Mutant[] = [
         replace: 'if (true)',
       },
     ],
-    quorum: true,
+    world: 'quorum',
     rare: true,
   },
   {
@@ -169,14 +169,14 @@ export const QUORUM: readonly Mutant[] = [
         replace: 'push',
       },
     ],
-    quorum: true,
+    world: 'quorum',
     rare: true,
   },
   {
     name: 'a ballot that was handed over is kept too',
     mistake: 'a process uses the next ballot after it gave it to the new holder',
     edits: [quorum('quorum-register', 'heir !== undefined || round.promised', 'round.promised')],
-    quorum: true,
+    world: 'quorum',
   },
   {
     name: 'a marker for any boot',

@@ -6,6 +6,7 @@ import type { Edit, Mutant } from '../mutant.js';
 import { SCRIPTS } from '../plant.js';
 import { MUTANTS, REVIEWED } from './all.js';
 import { QUORUM } from './quorum.js';
+import { REGISTER } from './register.js';
 import { ROOTS_IN_STORE } from './roots.js';
 
 import { STORE } from './store.js';
@@ -99,7 +100,9 @@ export const BEYOND: Readonly<Record<string, string>> = {
   ),
   ...Object.fromEntries(REVIEWED.map(({ name }) => [name, 'covered by a test on servers'])),
   ...Object.fromEntries(TESTED.map(({ name }) => [name, 'covered by the named test'])),
-  ...Object.fromEntries(QUORUM.map(({ name }) => [name, 'the torture test uses one server'])),
+  ...Object.fromEntries(
+    [...QUORUM, ...REGISTER].map(({ name }) => [name, 'the torture test uses one server']),
+  ),
 };
 
 const STORES = new Set(STORE.map(({ name }) => name));

@@ -18,7 +18,10 @@ export interface Network {
   /** The probability that a copy of a request arrives later, and the longest delay in ms. */
   readonly copied: number;
   readonly copies: number;
-  /** Requests overtake each other, as on several connections. */
+  /**
+   * True: requests overtake each other, as on several connections. False: they arrive in order.
+   * Without it, each one also takes its latency after the arrival of the one before.
+   */
   readonly loose?: boolean;
 }
 
@@ -55,12 +58,11 @@ export class Line {
 
   /** Runs a request at the server. Settles with its answer, unless one of both is lost. */
   send<T>(request: () => Promise<T>): Promise<T> {
-    const { copied, copies, loose } = this.#network;
+    const { copied, copies } = this.#network;
     return new Promise((resolve, reject) => {
       const answer = (value: T): void => this.deliver(() => resolve(value));
       const refusal = (error: Error): void => this.deliver(() => reject(error));
-      const now = loose ? this.#process.time : Math.max(this.#process.time, this.#last);
-      this.#last = now + this.#latency();
+      this.#last = this.#arrival(this.#process.time, this.#latency());
       this.#serve(this.#last, () => void request().then(answer, refusal));
       if (this.#random.chance(copied)) {
         const later = this.#last + this.#random.spread(1, copies);
@@ -85,6 +87,14 @@ export class Line {
       if (frozenUntil > this.#scheduler.now) this.#scheduler.at(frozenUntil, request);
       else request();
     });
+  }
+
+  #arrival(now: number, latency: number): number {
+    const { loose } = this.#network;
+    if (loose === true) return now + latency;
+    return loose === false
+      ? Math.max(this.#last, now + latency)
+      : Math.max(this.#last, now) + latency;
   }
 
   #latency(): number {

@@ -1,5 +1,4 @@
 /** The compiled quorum store under test, from the same folder as the rest of the library. */
-import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../../../packages/holdfast/dist/base/clock.js';
 import type { Holdfast, HoldfastOptions } from '../../../../packages/holdfast/dist/index.js';
 import type { RandomSource } from '../../../../packages/holdfast/dist/base/random-source.js';
@@ -8,6 +7,7 @@ import type * as memory from '../../../../packages/holdfast/dist/store/quorum/me
 import type { QuorumParts } from '../../../../packages/holdfast/dist/store/quorum/quorum-store.js';
 import type { QuorumRecord } from '../../../../packages/holdfast/dist/store/quorum/record.js';
 import type { Loaded } from '../../../../packages/holdfast/dist/store/register/state-codec.js';
+import { partsOf } from '../library.js';
 
 export interface QuorumLibrary {
   readonly Holdfast: new (
@@ -27,21 +27,15 @@ export interface QuorumLibrary {
 }
 
 /** @param folder the compiled code; unset for the code of this repository */
-export async function loadQuorum(
-  folder: string | undefined = process.env['HOLDFAST_DIST'],
-): Promise<QuorumLibrary> {
-  const base =
-    folder === undefined
-      ? new URL('../../../../packages/holdfast/dist/', import.meta.url)
-      : pathToFileURL(`${folder}/`);
-  const load = async (path: string): Promise<object> =>
-    (await import(new URL(path, base).href)) as object;
-  const parts = await Promise.all([
-    load('index.js'),
-    load('store/quorum/quorum-store.js'),
-    load('store/quorum/memory-acceptor.js'),
-    load('store/quorum/record.js'),
-    load('store/register/state-codec.js'),
-  ]);
-  return Object.assign({}, ...parts) as QuorumLibrary;
+export function loadQuorum(folder?: string): Promise<QuorumLibrary> {
+  return partsOf<QuorumLibrary>(
+    [
+      'index.js',
+      'store/quorum/quorum-store.js',
+      'store/quorum/memory-acceptor.js',
+      'store/quorum/record.js',
+      'store/register/state-codec.js',
+    ],
+    folder,
+  );
 }

@@ -1,0 +1,188 @@
+/**
+ * The register as one process sees it. Each call may be lost, arrive late or twice, or fail with an
+ * error while the server executes it. A call without an answer is given up after a time.
+ *
+ * It asserts that a version that the library was given is used for one swap (`repeated`).
+ */
+import type {
+  Change,
+  MessageListener,
+  Register,
+  RegisterError,
+  RegisterErrorKind,
+  Scanned,
+  Swap,
+  Swapped,
+  Versioned,
+} from '../../../../packages/holdfast/dist/register.js';
+import type { Random } from '../base/random.js';
+import type { Scheduler } from '../base/scheduler.js';
+import type { Line } from '../common/line.js';
+import type { Process } from '../world/process.js';
+import type { RegisterPlan } from './plan.js';
+import { NONE, type RegisterServer } from './server.js';
+
+/** A strange message comes after this time, in ms, at most. */
+const STRANGE_MS = 5000;
+
+export interface ClientParts {
+  readonly plan: RegisterPlan;
+  readonly server: RegisterServer;
+  readonly process: Process;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly line: Line;
+  readonly RegisterError: new (kind: RegisterErrorKind, message: string) => RegisterError;
+  report(kind: string, text: string): void;
+}
+
+export class SimulatedRegister implements Register {
+  readonly label = 'simulated';
+  readonly listen?: NonNullable<Register['listen']>;
+  readonly readMany?: NonNullable<Register['readMany']>;
+  readonly swapMany?: NonNullable<Register['swapMany']>;
+  /** Until this time the client of the process is closed. */
+  closedUntil = 0;
+  readonly #parts: ClientParts;
+  /** How often a version was given to the library, without a swap since. */
+  readonly #given = new Map<string, number>();
+  /** The versions whose grants failed, by their keys, until the next read. */
+  readonly #failed = new Map<string, string>();
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+    if (parts.plan.messages) this.listen = (channel, to) => this.#listen(channel, to);
+    if (!parts.plan.batches) return;
+    this.readMany = (keys) => this.#readAll(keys);
+    this.swapMany = (swaps) => this.#swapAll(swaps);
+  }
+
+  async read(key: string): Promise<Versioned> {
+    const [read] = await this.#readAll([key]);
+    return read as Versioned;
+  }
+
+  async swap(key: string, version: string, change: Change): Promise<Swapped> {
+    const [swapped] = await this.#swapAll([{ key, version, change }]);
+    return swapped as Swapped;
+  }
+
+  async *scan(prefix: string): AsyncIterable<Scanned> {
+    yield* await this.#call(() => this.#parts.server.scan(prefix));
+  }
+
+  /** Runs at the server, with the network of this process. */
+  run<T>(request: () => T): Promise<T> {
+    return this.#call(request);
+  }
+
+  async #readAll(keys: readonly string[]): Promise<Versioned[]> {
+    const { server } = this.#parts;
+    const bounded = this.#bounds();
+    const reads = await this.#call(() => keys.map((key) => server.read(key)));
+    return reads.map((read, at) => {
+      const key = keys[at] as string;
+      this.#give(key, read.version);
+      const isSame = this.#failed.get(key) === read.version;
+      this.#failed.delete(key);
+      return bounded(isSame ? { ...read, heldBack: true } : read);
+    });
+  }
+
+  async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
+    const { server } = this.#parts;
+    for (const { key, version } of swaps) this.#take(key, version);
+    const bounded = this.#bounds();
+    const results = await this.#call(() =>
+      swaps.map(({ key, version, change }) => server.swap(key, version, change)),
+    );
+    return results.map((swapped, at) => {
+      const { key, version, change } = swaps[at] as Swap;
+      if (swapped !== false) {
+        this.#give(key, swapped.version);
+        return bounded(swapped);
+      }
+      if (version !== NONE && change.grants !== false) this.#failed.set(key, version);
+      return false;
+    });
+  }
+
+  #give(key: string, version: string): void {
+    const name = `${key} ${version}`;
+    if (version !== '') this.#given.set(name, (this.#given.get(name) ?? 0) + 1);
+  }
+
+  #take(key: string, version: string): void {
+    const name = `${key} ${version}`;
+    const left = this.#given.get(name) ?? 0;
+    if (left === 0) this.#parts.report('repeated', `a second swap of version ${name}`);
+    if (left > 1) this.#given.set(name, left - 1);
+    else this.#given.delete(name);
+  }
+
+  /** Called before a call: adds the bounds of the clock to its answer. */
+  #bounds(): <T extends { readonly time: number }>(answer: T) => T {
+    const { plan, server, random } = this.#parts;
+    const most = 1000 * plan.bounds;
+    if (most === 0) return (answer) => answer;
+    const [before, after] = [random.between(0, most), random.between(0, most)];
+    const latest = Math.ceil(server.time + after);
+    return (answer) => ({ ...answer, time: Math.floor(answer.time - before), latest });
+  }
+
+  #call<T>(execute: () => T): Promise<T> {
+    const { plan, server, process, scheduler, line, RegisterError } = this.#parts;
+    const request = async (): Promise<T> => {
+      const { kind, until } = server.outage;
+      const isRefused = kind === 'refused' || kind === 'transient';
+      if (isRefused && until > scheduler.now) throw new RegisterError(kind, 'the server refuses');
+      return execute();
+    };
+    return new Promise((resolve, reject) => {
+      const timer = process.later(plan.timeout, () => {
+        reject(new RegisterError('unanswered', `no answer in ${plan.timeout} ms`));
+      });
+      const end = (): void => timer.cancel();
+      const broken = this.#broken();
+      // the request may have been sent before
+      if (broken === undefined || this.#parts.random.chance(0.5)) {
+        line.send(request).then(
+          (answer) => [end(), resolve(answer)],
+          (error: Error) => [end(), reject(error)],
+        );
+      }
+      if (broken === undefined) return;
+      process.later(1, () => [end(), reject(broken)]);
+    });
+  }
+
+  /** The error of a call whose connection breaks. */
+  #broken(): Error | undefined {
+    const { server, scheduler, random, RegisterError } = this.#parts;
+    const { now } = scheduler;
+    if (this.closedUntil > now) return new RegisterError('closed', 'the client is closed');
+    if (server.outage.until <= now || server.outage.kind !== 'unanswered') return undefined;
+    if (random.chance(0.5)) return new Error('socket hang up');
+    return new RegisterError('unanswered', 'the connection broke');
+  }
+
+  async #listen(channel: string, to: MessageListener): Promise<{ close(): Promise<void> }> {
+    const { server, process, line, random, plan, scheduler } = this.#parts;
+    const message = (text: string): void => {
+      const arrive = (): void => line.deliver(() => to.message(text));
+      if (!random.chance(plan.strange)) return arrive();
+      const later = random.spread(1, STRANGE_MS);
+      if (random.chance(0.5)) arrive();
+      scheduler.after(later, () => process.alive && arrive());
+    };
+    const up = (): void => process.deliver('message', () => to.up());
+    const down = (): void => process.deliver('message', () => to.down());
+    const listener = { message, up, down };
+    await this.#call(() => {
+      const all = server.listeners.get(channel) ?? new Set();
+      server.listeners.set(channel, all.add(listener));
+    });
+    to.up();
+    return { close: async () => void server.listeners.get(channel)?.delete(listener) };
+  }
+}
