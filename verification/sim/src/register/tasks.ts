@@ -3,7 +3,7 @@ import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { Random } from '../base/random.js';
 import type { Client } from '../common/leases.js';
 import { Tasks } from '../common/tasks.js';
-import { FORCED_MS, type RegisterClient, type RegisterWorld } from './world.js';
+import type { RegisterClient, RegisterWorld } from './world.js';
 
 export class RegisterTasks extends Tasks<RegisterWorld> {
   constructor(world: RegisterWorld) {
@@ -41,13 +41,13 @@ export class RegisterTasks extends Tasks<RegisterWorld> {
 
   /** Leases that are released by force. Those that the call may end are not judged. */
   async #force(client: Client, random: Random): Promise<void> {
-    const { leases, time } = this.world;
+    const { leases, lastFence } = this.world;
     if (random.chance(0.7)) {
       const lease = await client.holdfast.mutex('forced').tryAcquire({ wait: 2000 });
       if (lease !== null) await this.#hold(client, random, 'forced', lease);
       return;
     }
-    leases.excuse(time + FORCED_MS * 1000, `${client.prefix}forced`);
+    leases.excuse(lastFence, `${client.prefix}forced`);
     await client.holdfast.forceRelease('forced', { wait: random.pick([0, 100]) });
   }
 

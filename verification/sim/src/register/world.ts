@@ -31,7 +31,7 @@ const CLOSE_MS = 60_000;
 /** How long a process may take to get a lock that has only silent waiters, in ms, twice. */
 const VISIT_MS = 20_000;
 /** A forced release takes effect this much later than its call, in ms, at most. */
-export const FORCED_MS = 15_000;
+const FORCED_MS = 15_000;
 /** A clock that is set forward is set by this much, in ms, at most. */
 const FORWARD_MS = 20_000;
 /** The messages that are sent again as forged ones. */
@@ -70,6 +70,11 @@ export class RegisterWorld {
 
   get time(): number {
     return this.server.time;
+  }
+
+  /** Requests on their way make no grant with a greater fence, also if the clock was set back. */
+  get lastFence(): number {
+    return this.time + (this.server.setBack + FORCED_MS) * 1000;
   }
 
   get silentUntil(): number {
@@ -228,7 +233,7 @@ export class RegisterWorld {
 
   /** Requests that are on their way may still make grants that are lost. */
   #excuse(): void {
-    this.leases.excuse(this.time + FORCED_MS * 1000);
+    this.leases.excuse(this.lastFence);
   }
 
   /** The connections for messages of all processes are broken for a while. */
