@@ -13,8 +13,8 @@ export const REGISTER: readonly Mutant[] = [
     mistake: 'a swap without an answer is repeated, without a look at the state',
     edits: [
       proposals(
-        'const swapping = register.swap(this.#name, current.version, {',
-        'const send = (change) => register.swap(this.#name, current.version, change);\n' +
+        'const swapping = turns.swap(this.#name, current.version, {',
+        'const send = (change) => turns.swap(this.#name, current.version, change);\n' +
           '        const swapping = ((change) => send(change).catch(() => send(change)))({',
       ),
     ],
@@ -25,6 +25,7 @@ export const REGISTER: readonly Mutant[] = [
     mistake: 'a command that changes nothing is answered from the state of the last swap',
     edits: [proposals('unchanged && kept === undefined && current.settled', 'unchanged')],
     world: 'register',
+    rare: true,
   },
   {
     name: 'no answer is a refusal',

@@ -90,12 +90,18 @@ export class SimulatedRegister implements Register {
   }
 
   async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
-    const { server } = this.#parts;
+    const { server, RegisterError } = this.#parts;
     for (const { key, version } of swaps) this.#take(key, version);
     const bounded = this.#bounds();
     const results = await this.#call(() =>
       swaps.map(({ key, version, change }) => server.swap(key, version, change)),
-    );
+    ).catch((error: unknown) => {
+      // none took effect, so each may be tried alone
+      const isRefused = error instanceof RegisterError && error.kind === 'refused';
+      if (isRefused && swaps.length > 1)
+        for (const { key, version } of swaps) this.#give(key, version);
+      throw error;
+    });
     return results.map((swapped, at) => {
       const { key, version, change } = swaps[at] as Swap;
       if (swapped !== false) {
