@@ -92,13 +92,10 @@ async function openDatabase(
     await holdfast.ready();
   } catch (error) {
     await end();
-    throw isUnanswered(error) ? notConnected(name, reasonOf((error as Error).cause)) : error;
+    if (!isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) throw error;
+    throw notConnected(name, reasonOf(error.cause));
   }
   return { holdfast, close: end };
-}
-
-function isUnanswered(error: unknown): boolean {
-  return isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
 }
 
 function urlsOf({ url }: StoreOptions): readonly string[] {

@@ -16,7 +16,7 @@ const RETENTION_MS = 3000;
 /** Before the path of a file. */
 const FILE = 'sqlite:';
 
-/** The URL of locks in a file; `undefined` if this Node has no client for SQLite. */
+/** The URL of locks in a file; `undefined` if it cannot be opened: there may be no client. */
 export async function usableUrlOf(file: string): Promise<string | undefined> {
   const holdfast = new Holdfast(sqlite(file));
   try {
