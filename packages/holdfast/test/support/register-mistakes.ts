@@ -1,6 +1,6 @@
 /** Mistakes of registers, and for each the case of the contract that finds it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Change, MemoryRegister, Register, Swapped, Versioned } from '../../src/register.js';
+import type { MemoryRegister, Register, Swapped, Versioned } from '../../src/register.js';
 import { type Broken, force, mistake, type Mistake } from './plant-mistake.js';
 import { MESSAGE_MISTAKES } from './register-mistakes-messages.js';
 
@@ -19,11 +19,24 @@ const stored =
     swap: (key, version, to) => whole.swap(key, version, { ...to, state: change(to.state) }),
   });
 
-const forgetting =
-  (change: (to: Change) => number): Broken =>
-  (whole) => ({
-    swap: (key, version, to) => whole.swap(key, version, { ...to, forgetAt: change(to) }),
+/**
+ * States end at another time. The answer that shows it is as old as their true end at the latest,
+ * so a reader that is slow sees it too.
+ */
+const forgetting = (change: (end: number) => number): Broken => {
+  const ends = new Map<string, number>();
+  return (whole) => ({
+    read: async (key) => {
+      const read = await whole.read(key);
+      const end = ends.get(key) ?? Number.POSITIVE_INFINITY;
+      return read.state === '' ? { ...read, time: Math.min(read.time, end - 1) } : read;
+    },
+    swap: (key, version, to) => {
+      ends.set(key, to.forgetAt);
+      return whole.swap(key, version, { ...to, forgetAt: change(to.forgetAt) });
+    },
   });
+};
 
 /** All answers have another time. */
 const timed =
@@ -190,11 +203,11 @@ export const MISTAKES: Readonly<Record<string, Mistake>> = {
   ),
   'a state is forgotten too early': mistake(
     'a state is kept until its time',
-    forgetting(({ forgetAt }) => forgetAt - 300_000),
+    forgetting((end) => end - 300_000),
   ),
   'the time of forgetting is taken for milliseconds': mistake(
     'a state is kept until its time',
-    forgetting(({ forgetAt }) => forgetAt / 1000),
+    forgetting((end) => end / 1000),
   ),
   'upper and lower case are equal': mistake(
     'different keys have different states, whatever they contain',
