@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis-5';
 import { Holdfast } from '../../dist/index.js';
 
-const { proxy, server, prefix, rounds } = JSON.parse(process.argv[2] ?? '{}');
+const { proxy, server, prefix, rounds, limit } = JSON.parse(process.argv[2] ?? '{}');
 /** Of so many locks the sound client holds every other one; the rest is free. */
 const LOCKS = 12;
 const CALLERS = 40;
@@ -33,7 +33,7 @@ const fences = new Map();
 let grants = 0;
 let over = false;
 
-const options = { prefix, ttl: 20_000, requestTimeout: 150, unreachableAfter: 300 };
+const options = { prefix, ttl: 20_000, requestTimeout: limit, unreachableAfter: 2 * limit };
 const holdfast = new Holdfast(client, {
   ...options,
   onWarning: ({ code, message }) => warnings.add(`${code}: ${message}`),

@@ -9,8 +9,12 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Holdfast, type HoldfastWarning } from '../../src/index.js';
 import { aborted, failure, freshKey } from '../suites/helpers.js';
+import { paced } from '../support/pace.js';
 
-const OPTIONS = { ttl: 600, requestTimeout: 300, unreachableAfter: 600 };
+const OPTIONS = { ttl: paced(600), requestTimeout: paced(300), unreachableAfter: paced(600) };
+
+/** Longer than a lease and a request. */
+const BLOCKED = paced(3000);
 
 let server: Server;
 beforeAll(async () => {
@@ -25,9 +29,9 @@ describe.each([
   ['ioredis 5', open5],
 ])('%s', (_, open) => {
   const blocking: [string, (client: Redis) => Promise<unknown>][] = [
-    ['BLPOP', (client) => client.blpop('nothing', 3)],
-    ['XREAD', (client) => client.xread('BLOCK', 3000, 'STREAMS', 'nothing', '$')],
-    ['WAIT', (client) => client.wait(3, 3000)],
+    ['BLPOP', (client) => client.blpop('nothing', BLOCKED / 1000)],
+    ['XREAD', (client) => client.xread('BLOCK', BLOCKED, 'STREAMS', 'nothing', '$')],
+    ['WAIT', (client) => client.wait(3, BLOCKED)],
   ];
 
   it.each(blocking)('%s is named by the loss, the errors and one warning', async (name, block) => {
@@ -74,7 +78,7 @@ it('a client of its own is not blocked', async () => {
   const client = shared.duplicate();
   const holdfast = new Holdfast(client, OPTIONS);
   const lease = await holdfast.mutex(freshKey()).acquire();
-  await shared.blpop('nothing', 1.5);
+  await shared.blpop('nothing', paced(1500) / 1000);
   expect(lease.held).toBe(true);
   expect(await lease.release()).toBe('freed');
   await holdfast.close();
@@ -86,7 +90,7 @@ it('with node-redis the errors name the possible reason', async () => {
   await client.connect();
   const holdfast = new Holdfast(client, OPTIONS);
   const lease = await holdfast.mutex(freshKey()).acquire();
-  const blocked = client.blPop('nothing', 2);
+  const blocked = client.blPop('nothing', BLOCKED / 1000);
   const lost = await aborted(lease.signal);
   expect(lost.message).toContain('a blocking command (BLPOP) would be one reason');
   await blocked;

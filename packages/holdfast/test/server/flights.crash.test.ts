@@ -11,6 +11,7 @@ import {
   serverOf,
   stopServersAfterwards,
 } from '../support/backends.js';
+import { paced } from '../support/pace.js';
 import { freshKey, queued, turn, unused } from '../suites/helpers.js';
 
 const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
@@ -64,7 +65,7 @@ describe.each(SERVERS)('on %s', (name) => {
 
     it('computes once when a reply is lost', async () => {
       await using proxy = await startProxy(server);
-      const far = await make({ requestTimeout: 200, unreachableAfter: 5000 }, proxy);
+      const far = await make({ requestTimeout: paced(200), unreachableAfter: paced(5000) }, proxy);
       const near = await make({ claimWindow: 200, retention: 60_000 });
       await far.singleFlight(freshKey()).do(() => 1);
       for (const lost of [1, 2, 3]) {

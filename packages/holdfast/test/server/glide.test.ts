@@ -15,6 +15,7 @@ import { slotOf } from '../../src/store/clients/hash-slot.js';
 import { Holdfast } from '../../src/index.js';
 import { each, freeAll, storeOn, takeAll } from '../support/cluster-store.js';
 import { GLIDE, openGlideCluster } from '../support/glide.js';
+import { paced } from '../support/pace.js';
 import { failure } from '../suites/helpers.js';
 import { closeAll, type Opened, USERS } from './clients.support.js';
 
@@ -75,8 +76,11 @@ describe('glide', () => {
   });
 
   it('reports a closed client at once, and a server that is down', async () => {
-    const one = await connect({ requestTimeout: 200 });
-    const holdfast = new Holdfast(one.client, { requestTimeout: 300, unreachableAfter: 500 });
+    const one = await connect({ requestTimeout: paced(200) });
+    const holdfast = new Holdfast(one.client, {
+      requestTimeout: paced(300),
+      unreachableAfter: paced(500),
+    });
     await holdfast.mutex('k').run(() => undefined);
     server.pause();
     const silent = await failure(holdfast.mutex('k').tryAcquire(), 'HOLDFAST_UNREACHABLE');

@@ -4,9 +4,11 @@ import { type Proxy, type Server, sleep, startProxy, until } from 'holdfast-test
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Holdfast, isHoldfastError } from '../../src/index.js';
 import { CLIENTS, Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
+import { paced } from '../support/pace.js';
 import { failure, freshKey, later, queued, unused } from '../suites/helpers.js';
 
-const SHORT = { ttl: 60_000, requestTimeout: 150, claimWindow: 100, retention: 60_000 };
+const LIMIT = paced(150);
+const SHORT = { ttl: 60_000, requestTimeout: LIMIT, claimWindow: 100, retention: 60_000 };
 
 /** A port without a listener. */
 async function closedPort(): Promise<number> {
@@ -104,13 +106,13 @@ describe.each(CLIENTS)('%s', (client) => {
     const [one, holder] = [await on(server), await on(server)];
     const key = freshKey();
     const lease = await holder.mutex(key).acquire();
-    const trying = later(one.mutex(key).tryAcquire({ wait: 1500 }));
-    const acquiring = later(one.mutex(key).acquire({ wait: 1500 }));
+    const trying = later(one.mutex(key).tryAcquire({ wait: paced(1500) }));
+    const acquiring = later(one.mutex(key).acquire({ wait: paced(1500) }));
     await queued(holder, key, 2, [one]);
     server.pause();
     for (const ending of [trying, acquiring]) {
       const error = await failure(ending, 'HOLDFAST_UNREACHABLE');
-      expect((error.cause as Error).message).toContain('150 ms');
+      expect((error.cause as Error).message).toContain(`${LIMIT} ms`);
     }
     server.resume();
     await queued(holder, key, 0);
@@ -122,7 +124,7 @@ describe.each(CLIENTS)('%s', (client) => {
     const [one, holder] = [await on(server), await on(server)];
     const key = freshKey();
     await using _lease = await holder.mutex(key).acquire();
-    const trying = later(one.mutex(key).tryAcquire({ wait: 3000 }));
+    const trying = later(one.mutex(key).tryAcquire({ wait: paced(3000) }));
     await queued(holder, key, 1);
     server.pause();
     await sleep(500);

@@ -4,9 +4,10 @@ import { type Server, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
+import { paced } from '../support/pace.js';
 
 const WRONG = 'wr0ng-p4ssword';
-const OPTIONS = { requestTimeout: 300, unreachableAfter: 600 };
+const OPTIONS = { requestTimeout: paced(300), unreachableAfter: paced(600) };
 
 /** The full text of each call's error, as a log would show it. */
 async function shown(calls: readonly (() => Promise<unknown>)[]): Promise<string[]> {

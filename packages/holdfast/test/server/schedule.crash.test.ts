@@ -11,6 +11,7 @@ import {
   serverOf,
   stopServersAfterwards,
 } from '../support/backends.js';
+import { paced } from '../support/pace.js';
 import { freshKey } from '../suites/helpers.js';
 
 const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
@@ -75,8 +76,8 @@ describe.each(SERVERS)('on %s', (name) => {
       await using proxy = await startProxy(server);
       const { host, port } = proxy;
       const far = await made.on(openClient(client, { host, port }), {
-        ttl: 1000,
-        requestTimeout: 200,
+        ttl: paced(1000),
+        requestTimeout: paced(200),
       });
       const learn = { atLeast: 2000 };
       await far.schedule(freshKey(), learn).runOnce(() => 1, { slot: 'scripts' });

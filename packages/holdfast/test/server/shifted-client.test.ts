@@ -5,24 +5,33 @@
 import { spawnWorker, startProxy, startServer } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { freshKey } from '../suites/helpers.js';
+import { paced } from '../support/pace.js';
 
 /** About one reset in six shifts the replies: with so many, a miss is less likely than 1 in 10⁹. */
 const ROUNDS = 120;
 
-it('no reply of a client out of step is believed, and the client is named', async () => {
+const TIMEOUT = { timeout: paced(120_000) };
+
+it('no reply of a client out of step is believed, and the client is named', TIMEOUT, async () => {
   await using server = await startServer({ server: 'redis' });
   await using proxy = await startProxy(server);
-  const setting = { proxy: proxy.port, server: server.port, prefix: freshKey(), rounds: ROUNDS };
+  const setting = {
+    proxy: proxy.port,
+    server: server.port,
+    prefix: freshKey(),
+    rounds: ROUNDS,
+    limit: paced(150),
+  };
   await using worker = spawnWorker(new URL('../children/shifted.mjs', import.meta.url), {
     args: [JSON.stringify(setting)],
   });
   const resets = (async () => {
     for (;;) {
-      await worker.next('busy', { within: 90_000 });
+      await worker.next('busy', { within: paced(90_000) });
       proxy.reset();
     }
   })().catch(() => undefined);
-  const done = await worker.next('done', { within: 90_000 });
+  const done = await worker.next('done', { within: paced(90_000) });
   // the control: the client was out of step in the eyes of the program
   expect(done).toMatchObject({ shifted: true });
   expect(done['violations']).toEqual([]);
@@ -31,4 +40,4 @@ it('no reply of a client out of step is believed, and the client is named', asyn
   expect(done['warnings']).toContainEqual(expect.stringMatching(/^HOLDFAST_OUT_OF_STEP: /));
   worker.kill();
   await resets;
-}, 120_000);
+});

@@ -3,6 +3,7 @@ import { stall, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
+import { paced } from '../support/pace.js';
 import { freshKey, queued, turn } from './helpers.js';
 
 /**
@@ -29,11 +30,11 @@ async function usedKey(holdfast: Holdfast): Promise<string> {
 
 /** A claim window that is shorter than the stall, and a lease that is longer. */
 const CLAIMED = { claimWindow: 200, ttl: 20_000 };
-const STALL_MS = 400;
+const STALL_MS = paced(400);
 
 export function stalls(backend: Backend): void {
   it('longer than requestTimeout does not discard a reply that has arrived', async () => {
-    const holdfast = await backend.make({ requestTimeout: 150 });
+    const holdfast = await backend.make({ requestTimeout: paced(150) });
     const key = await usedKey(holdfast);
     const trying = holdfast.mutex(key).tryAcquire();
     await written();
