@@ -1,7 +1,8 @@
 /** Which client the program gave, and how statements are run with it. */
 import { Connection } from './connection.js';
 import type { Driver, Opener, Row } from './driver.js';
-import { bad, type Settings } from './options.js';
+import { badOption } from 'holdfast/register';
+import type { Settings } from './options.js';
 import { Prepared } from './prepared.js';
 import {
   functionDriver,
@@ -39,20 +40,20 @@ const EXPECTED =
 export function driverFor(given: unknown, settings: Settings, option = 'client'): Driver {
   const { timeout, listen } = settings;
   if (typeof given === 'string') {
-    if (!/^postgres(ql)?:\/\//.test(given)) throw bad(option, EXPECTED, given);
+    if (!/^postgres(ql)?:\/\//.test(given)) throw badOption(option, EXPECTED, given);
     return pgDriver(sourceFrom({ connectionString: given }), settings);
   }
   if (typeof given === 'function') {
     if (isPostgresJs(given)) return postgresJsDriver(given, settings);
-    if (typeof listen === 'string') throw bad('listen', 'left out for a function', listen);
+    if (typeof listen === 'string') throw badOption('listen', 'left out for a function', listen);
     return functionDriver(given as QueryFunction, timeout);
   }
-  if (typeof given !== 'object' || given === null) throw bad(option, EXPECTED, given);
+  if (typeof given !== 'object' || given === null) throw badOption(option, EXPECTED, given);
   if (isPgPool(given) || isPgClient(given)) return pgDriver(sourceOf(given), settings);
   if (isPglite(given)) return pgliteDriver(given, timeout, listen !== false);
   const isSettings = ['connectionString', 'host', 'database', 'user'].some((name) => name in given);
   if (isSettings && !('query' in given)) return pgDriver(sourceFrom(given), settings);
-  throw bad(option, EXPECTED, given);
+  throw badOption(option, EXPECTED, given);
 }
 
 function pgDriver(
@@ -106,6 +107,6 @@ function start(
       : (given as QueryFunction)(text, values);
   }
   const { query } = (given ?? {}) as { query?: QueryFunction };
-  if (typeof query !== 'function') throw bad(option, EXPECTED, given);
+  if (typeof query !== 'function') throw badOption(option, EXPECTED, given);
   return query.call(given, text, values);
 }

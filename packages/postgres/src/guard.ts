@@ -13,10 +13,10 @@
  * Invariant: between the answer to a guard and the end of its transaction, no swap makes a grant.
  */
 import { HoldfastError } from 'holdfast';
-import { standingOf } from 'holdfast/register';
+import { badOption, knownOptions, standingOf } from 'holdfast/register';
 import { runOn } from './detect.js';
 import type { QueryFunction } from './other-clients.js';
-import { bad, known, tableOf } from './options.js';
+import { tableOf } from './options.js';
 import { escaped, IN_TRANSACTION, quoted, statements } from './sql.js';
 
 /** What `guard` needs of a lease. */
@@ -64,15 +64,16 @@ export async function guard(
   tx: Transaction,
   options: GuardOptions = {},
 ): Promise<void> {
-  known(options, OPTIONS);
+  knownOptions('options', options, OPTIONS);
   const { prefix = 'holdfast:' } = options;
-  if (typeof prefix !== 'string') throw bad('prefix', 'a string', prefix);
+  if (typeof prefix !== 'string') throw badOption('prefix', 'a string', prefix);
   const { guard: text } = statements(quoted(tableOf(options.table)));
   const { key } = lease;
   const [row] = await runOn(tx, text, [escaped(`${prefix}lock:${key}`)], 'tx');
   const [own] = await runOn(tx, IN_TRANSACTION, [], 'tx');
   // the lock of a row has an id, unless its transaction is over
-  if (row !== undefined && (own?.['id'] ?? null) === null) throw bad('tx', 'in a transaction', tx);
+  if (row !== undefined && (own?.['id'] ?? null) === null)
+    throw badOption('tx', 'in a transaction', tx);
   const { id, fence } = lease;
   const state = row?.['state'] ?? '';
   const standing = standingOf(state, { key, id, fence }, Number(row?.['time'] ?? 0));

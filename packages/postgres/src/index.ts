@@ -2,9 +2,9 @@
  * Holdfast on PostgreSQL: `new Holdfast(postgres(pool))`.
  */
 import type { HoldfastStore } from 'holdfast';
-import { register } from 'holdfast/register';
+import { knownOptions, register } from 'holdfast/register';
 import { driverFor, type PostgresSource, runOn } from './detect.js';
-import { known, type PostgresOptions, settingsOf, tableOf } from './options.js';
+import { type PostgresOptions, settingsOf, tableOf } from './options.js';
 import { PostgresRegister } from './postgres-register.js';
 import { creation } from './sql.js';
 
@@ -43,7 +43,7 @@ export async function createTable(
   client: Exclude<PostgresSource, string>,
   options: Pick<PostgresOptions, 'table'> = {},
 ): Promise<void> {
-  known(options, TABLE_OPTIONS);
+  knownOptions('options', options, TABLE_OPTIONS);
   await runOn(client, tableSql(options.table));
 }
 

@@ -1,5 +1,5 @@
 /** The options of this package and their checks. */
-import { HoldfastError } from 'holdfast';
+import { badOption, flagOption, knownOptions, wholeOption } from 'holdfast/register';
 import { TABLE } from './sql.js';
 
 /** Options of `postgres`. */
@@ -42,28 +42,19 @@ export interface Settings {
 const OPTIONS: ReadonlySet<string> = new Set(['table', 'listen', 'timeout', 'prepare', 'stateMax']);
 
 export function settingsOf(options: PostgresOptions): Settings {
-  known(options, OPTIONS);
-  const { listen = true, prepare = true } = options;
+  knownOptions('options', options, OPTIONS);
+  const { table, listen = true, prepare, timeout, stateMax } = options;
   const isUrl = typeof listen === 'string' && /^postgres(ql)?:\/\//.test(listen);
-  if (!isUrl && typeof listen !== 'boolean') throw bad('listen', 'a URL, true or false', listen);
-  if (typeof prepare !== 'boolean') throw bad('prepare', 'true or false', prepare);
+  if (!isUrl && typeof listen !== 'boolean') {
+    throw badOption('listen', 'a URL, true or false', listen);
+  }
   return {
-    table: tableOf(options.table),
+    table: tableOf(table),
     listen,
-    prepare,
-    timeout: whole('timeout', options.timeout, 3000, 100, 60_000),
-    stateMax: whole('stateMax', options.stateMax, 131_072, 1024, 1_048_576),
+    prepare: flagOption('prepare', prepare, true),
+    timeout: wholeOption('timeout', timeout, 3000, 100, 60_000),
+    stateMax: wholeOption('stateMax', stateMax, 131_072, 1024, 1_048_576),
   };
-}
-
-/** Throws for an option that does not exist. */
-export function known(options: object, names: ReadonlySet<string>): void {
-  if (typeof options !== 'object' || options === null) throw bad('options', 'an object', options);
-  const unknown = Object.keys(options).find((name) => !names.has(name));
-  if (unknown === undefined) return;
-  const all = [...names].join(', ');
-  const message = `Holdfast: unknown option "${unknown}" (the options are ${all})`;
-  throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: unknown });
 }
 
 /** The name of the table, checked. */
@@ -71,20 +62,5 @@ export function tableOf(given: unknown = TABLE): string {
   const isName =
     typeof given === 'string' && /^[a-z_][\w$]{0,62}(\.[a-z_][\w$]{0,62})?$/i.test(given);
   if (isName) return given;
-  throw bad('table', 'a name of letters, digits and "_", or two with a dot', given);
-}
-
-function whole(option: string, given: unknown, usual: number, min: number, max: number): number {
-  const value = given ?? usual;
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) {
-    return value as number;
-  }
-  throw bad(option, `a whole number from ${min} to ${max}`, given);
-}
-
-/** An error for an argument that is not valid. */
-export function bad(option: string, expected: string, got: unknown): HoldfastError {
-  const shown = typeof got === 'object' && got !== null ? 'an object' : JSON.stringify(got);
-  const message = `Holdfast: option "${option}" must be ${expected}, not ${shown ?? typeof got}`;
-  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+  throw badOption('table', 'a name of letters, digits and "_", or two with a dot', given);
 }

@@ -11,14 +11,15 @@
 import { randomUUID } from 'node:crypto';
 import {
   type Change,
+  Collector,
   type MessageListener,
   type Register,
   RegisterError,
+  type Swap,
   type Swapped,
   type TimeLimit,
   type Versioned,
 } from 'holdfast/register';
-import { Batches, Failed } from './batches.js';
 import type { Driver, Kind, Row } from './driver.js';
 import { failureOf, meaningOf } from './failures.js';
 import { channelOf, Listening } from './listening.js';
@@ -40,12 +41,6 @@ const SWEEP_ONE_IN = 500;
 /** The version of a key without a row. */
 const NONE = '0';
 
-interface Swap {
-  readonly key: string;
-  readonly version: string;
-  readonly change: Change;
-}
-
 export interface RegisterTerms {
   readonly driver: Driver;
   readonly table: string;
@@ -60,8 +55,8 @@ export class PostgresRegister implements Register {
   readonly #driver: Driver;
   readonly #table: string;
   readonly #sql: Statements;
-  readonly #reads: Batches<string, Versioned>;
-  readonly #swaps: Batches<Swap, Swapped>;
+  readonly #reads: Collector<string, Versioned>;
+  readonly #swaps: Collector<Swap, Swapped>;
   /** The versions whose grants failed, by their keys, until the next read. */
   readonly #failed = new Map<string, string>();
 
@@ -70,8 +65,8 @@ export class PostgresRegister implements Register {
     this.#table = table;
     this.#sql = statements(quoted(table));
     this.stateMax = stateMax;
-    this.#reads = new Batches((keys) => this.#readAll(keys));
-    this.#swaps = new Batches((swaps) => this.#swapAll(swaps));
+    this.#reads = new Collector((keys) => this.#readAll(keys));
+    this.#swaps = new Collector((swaps) => this.#swapAll(swaps), { keyOf: ({ key }) => key });
     if (driver.subscribe === undefined) return;
     const listening = new Listening(driver.subscribe, (channel, text) =>
       this.#query('SELECT pg_notify($1::text, $2::text)', [channel, text]),
@@ -153,34 +148,15 @@ export class PostgresRegister implements Register {
     return { ...versionedOf({ ...row, forget_at: `${Number.MAX_SAFE_INTEGER}` }), heldBack: true };
   }
 
-  /** Of several swaps of one key, the later ones come in later statements. */
-  async #swapAll(swaps: readonly Swap[]): Promise<(Swapped | Failed)[]> {
-    if (new Set(swaps.map(({ key }) => key)).size === swaps.length) return this.#swapKeys(swaps);
-    const results = new Map<Swap, Swapped | Failed>();
-    let left = swaps;
-    while (left.length > 0) {
-      const now = [...new Map(left.map((swap) => [swap.key, swap] as const)).values()];
-      const answers = await this.#swapKeys(now);
-      for (const [at, swap] of now.entries()) results.set(swap, answers[at] as Swapped | Failed);
-      left = left.filter((swap) => !results.has(swap));
-    }
-    return swaps.map((swap) => results.get(swap) as Swapped | Failed);
-  }
-
-  async #swapKeys(swaps: readonly Swap[]): Promise<(Swapped | Failed)[]> {
+  async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
     try {
       const [only] = swaps;
       if (only !== undefined && swaps.length === 1) return [await this.#swapOne(only)];
       return await this.#swapMany(swaps);
     } catch (error) {
-      const meaning = meaningOf(error);
-      if (meaning === 'lost') return swaps.map(() => false);
-      const failure = failureOf(error, this.#table);
-      if (swaps.length === 1 || meaning !== 'refused') return swaps.map(() => new Failed(failure));
+      if (meaningOf(error) === 'lost') return swaps.map(() => false);
+      throw failureOf(error, this.#table);
     }
-    // the server refused the statement, so it changed nothing: perhaps because of one key
-    const each = await Promise.all(swaps.map((swap) => this.#swapKeys([swap])));
-    return each.flat();
   }
 
   async #swapOne({ key, version, change }: Swap): Promise<Swapped> {

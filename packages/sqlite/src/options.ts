@@ -1,7 +1,7 @@
 /** The options of this package and their checks. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { HoldfastError } from 'holdfast';
+import { badOption, flagOption, knownOptions, wholeOption } from 'holdfast/register';
 
 /** The clients that this package knows. */
 export type ClientName = 'better-sqlite3' | 'node:sqlite';
@@ -37,21 +37,14 @@ const OPTIONS: ReadonlySet<string> = new Set(['client', 'listen', 'timeout', 'st
 const CLIENTS: ReadonlySet<unknown> = new Set(['better-sqlite3', 'node:sqlite', undefined]);
 
 export function settingsOf(options: SqliteOptions): Settings {
-  if (typeof options !== 'object' || options === null) throw bad('options', 'an object', options);
-  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
-  if (unknown !== undefined) {
-    const all = [...OPTIONS].join(', ');
-    const message = `Holdfast: unknown option "${unknown}" (the options are ${all})`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: unknown });
-  }
-  const { client, listen = true } = options;
-  if (!CLIENTS.has(client)) throw bad('client', '"better-sqlite3" or "node:sqlite"', client);
-  if (typeof listen !== 'boolean') throw bad('listen', 'true or false', listen);
+  knownOptions('options', options, OPTIONS);
+  const { client, listen, timeout, stateMax } = options;
+  if (!CLIENTS.has(client)) throw badOption('client', '"better-sqlite3" or "node:sqlite"', client);
   return {
     client,
-    listen,
-    timeout: whole('timeout', options.timeout, 3000, 100, 60_000),
-    stateMax: whole('stateMax', options.stateMax, 131_072, 1024, 1_048_576),
+    listen: flagOption('listen', listen, true),
+    timeout: wholeOption('timeout', timeout, 3000, 100, 60_000),
+    stateMax: wholeOption('stateMax', stateMax, 131_072, 1024, 1_048_576),
   };
 }
 
@@ -60,24 +53,9 @@ export function pathOf(given: unknown): string {
   if (given instanceof URL && given.protocol === 'file:') return fileURLToPath(given);
   const isPath = typeof given === 'string' && given !== '' && !given.includes('\0');
   if (given === ':memory:') {
-    throw bad('path', 'a file: other processes cannot see a database in memory', given);
+    throw badOption('path', 'a file: other processes cannot see a database in memory', given);
   }
   // SQLite may take such a text for the URI of a file, with settings
   if (isPath && !given.startsWith('file:')) return resolve(given);
-  throw bad('path', 'the path of a file, or a URL object of one', given);
-}
-
-function whole(option: string, given: unknown, usual: number, min: number, max: number): number {
-  const value = given ?? usual;
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) {
-    return value as number;
-  }
-  throw bad(option, `a whole number from ${min} to ${max}`, given);
-}
-
-/** An error for an argument that is not valid. */
-function bad(option: string, expected: string, got: unknown): HoldfastError {
-  const shown = typeof got === 'object' && got !== null ? 'an object' : JSON.stringify(got);
-  const message = `Holdfast: option "${option}" must be ${expected}, not ${shown ?? typeof got}`;
-  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+  throw badOption('path', 'the path of a file, or a URL object of one', given);
 }

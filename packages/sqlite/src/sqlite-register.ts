@@ -12,6 +12,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   type Change,
+  Collector,
   type Finding,
   type Register,
   type Swap,
@@ -19,11 +20,9 @@ import {
   type TimeLimit,
   type Versioned,
 } from 'holdfast/register';
-import { Batches, Failed } from './batches.js';
 import { aheadOf } from './boot-clock.js';
 import { type Client, loadClient } from './client.js';
 import { Database } from './database.js';
-import { meaningOf } from './failures.js';
 import { findingsOf } from './findings.js';
 import { Listening } from './listening.js';
 import type { Open } from './opening.js';
@@ -33,6 +32,8 @@ import { ROWS, type Row } from './sql.js';
 import { Sweeps } from './sweeps.js';
 import { WakeFolder } from './wake-folder.js';
 
+/** The most calls of one turn. They take some milliseconds. */
+const TURN_MAX = 100;
 /** The version of a key without a row. */
 const NONE = '0';
 
@@ -42,8 +43,8 @@ export class SqliteRegister implements Register {
   readonly listen?: NonNullable<Register['listen']>;
   readonly alive?: NonNullable<Register['alive']>;
   readonly #database: Database;
-  readonly #reads: Batches<string, Versioned>;
-  readonly #swaps: Batches<Swap, Swapped>;
+  readonly #reads: Collector<string, Versioned>;
+  readonly #swaps: Collector<Swap, Swapped>;
   readonly #sending: Sending | undefined;
   readonly #sweeps = new Sweeps();
   readonly #name = randomBytes(12).toString('base64url');
@@ -58,8 +59,10 @@ export class SqliteRegister implements Register {
     const { listen, timeout, stateMax } = settings;
     this.stateMax = stateMax;
     this.#database = new Database({ path, load, timeout });
-    this.#reads = new Batches((keys) => this.#readAll(keys));
-    this.#swaps = new Batches((swaps) => this.#swapAll(swaps));
+    // a process that calls without a pause still reads its sockets between two batches
+    const terms = { max: TURN_MAX, soon: (start: () => void) => void setImmediate(start) };
+    this.#reads = new Collector((keys) => this.#readAll(keys), terms);
+    this.#swaps = new Collector((swaps) => this.#swapAll(swaps), terms);
     if (!listen || process.platform === 'win32') return;
     const folder = new WakeFolder(path);
     const sending = new Sending(folder);
@@ -116,22 +119,12 @@ export class SqliteRegister implements Register {
     );
   }
 
-  async #swapAll(swaps: readonly Swap[]): Promise<(Swapped | Failed)[]> {
-    try {
-      const swapped = await this.#database.run((open, time) => this.#committed(open, swaps, time));
-      const made = swaps.filter((_, at) => swapped[at] !== false);
-      for (const { change } of made) this.#sending?.send(change.messages);
-      this.#sweeps.added(made.filter(({ version }) => version === NONE).length, this.#database);
-      return swapped;
-    } catch (error) {
-      if (swaps.length === 1 || meaningOf(error) !== 'refused') {
-        return swaps.map(() => new Failed(error));
-      }
-    }
-    // all were rolled back, perhaps because of one key
-    const each: (Swapped | Failed)[] = [];
-    for (const swap of swaps) each.push(...(await this.#swapAll([swap])));
-    return each;
+  async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
+    const swapped = await this.#database.run((open, time) => this.#committed(open, swaps, time));
+    const made = swaps.filter((_, at) => swapped[at] !== false);
+    for (const { change } of made) this.#sending?.send(change.messages);
+    this.#sweeps.added(made.filter(({ version }) => version === NONE).length, this.#database);
+    return swapped;
   }
 
   /** One change is a transaction by itself, and several are one together. */

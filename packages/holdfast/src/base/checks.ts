@@ -46,6 +46,7 @@ export function duration(
   return value;
 }
 
+/** A whole number in a range. */
 export function whole(
   name: string,
   value: unknown,
@@ -60,6 +61,7 @@ export function whole(
   return value as number;
 }
 
+/** True or false. */
 export function flag(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw badOption(name, 'true or false', value);
@@ -83,7 +85,7 @@ export function checkObject(name: string, value: unknown): asserts value is obje
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
 }
 
-/** A misspelt option would otherwise be ignored. */
+/** An object without other options. A misspelt one would otherwise be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   checkObject(name, value);
   for (const option of Object.keys(value)) {

@@ -101,6 +101,7 @@ export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error
   return code === undefined || (error as unknown as HoldfastError).code === code;
 }
 
+/** The error for an option that is not valid. */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
   const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
