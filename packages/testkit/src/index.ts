@@ -22,6 +22,7 @@ export {
 export { type ClockShim, makeClockShim } from './clock-shim.js';
 export { type MariaDb, startMariaDb } from './mariadb.js';
 export { type Host, makeHost, type Wire } from './network.js';
+export { paced } from './pace.js';
 export { type Postgres, type PostgresOptions, startPostgres } from './postgres.js';
 export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';
 export type { AfterDrop, Match, Rule } from './proxy-rules.js';

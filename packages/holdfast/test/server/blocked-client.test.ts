@@ -2,14 +2,13 @@
  * A blocking command of the program on the client of Holdfast: no reply comes, leases are lost, and
  * the errors and a warning say why.
  */
-import { type Server, startServer, until } from 'holdfast-testkit';
+import { paced, type Server, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Holdfast, type HoldfastWarning } from '../../src/index.js';
 import { aborted, failure, freshKey } from '../suites/helpers.js';
-import { paced } from '../support/pace.js';
 
 const OPTIONS = { ttl: paced(600), requestTimeout: paced(300), unreachableAfter: paced(600) };
 
@@ -46,9 +45,12 @@ describe.each([
     expect(lost.message).toContain(`the client waits for the reply to ${name}, give Holdfast`);
     const { message } = await failure(holdfast.mutex('k').tryAcquire(), 'HOLDFAST_UNREACHABLE');
     expect(message).toContain(`the reply to ${name}`);
-    await until(() => warnings.length > 0);
-    expect(warnings).toMatchObject([{ code: 'HOLDFAST_BLOCKED_CLIENT', key: undefined }]);
-    expect(warnings[0]?.message).toContain(name);
+    const blames = (): HoldfastWarning[] =>
+      // on a busy machine a renewal may be late, too
+      warnings.filter(({ code }) => code !== 'HOLDFAST_LATE_RENEWAL');
+    await until(() => blames().length > 0);
+    expect(blames()).toMatchObject([{ code: 'HOLDFAST_BLOCKED_CLIENT', key: undefined }]);
+    expect(blames()[0]?.message).toContain(name);
     await blocked;
     await holdfast.close({ grace: 0 });
     client.disconnect();

@@ -1,7 +1,7 @@
 /**
  * The library's own deadlines: each client, with any settings, on a server that does not answer.
  */
-import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
+import { paced, type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.js';
 import type { Command } from '../../src/engine/commands.js';
@@ -16,7 +16,6 @@ import {
   serverOf,
   stopServersAfterwards,
 } from '../support/backends.js';
-import { paced } from '../support/pace.js';
 import { aborted, failure, freshKey, later, queued, unused } from '../suites/helpers.js';
 
 /** Leases that do not expire within a test, and a short request timeout. */

@@ -10,7 +10,7 @@ import { scripts } from '../../src/store/redis/generated/scripts.js';
 const MANY = 500;
 
 interface Connected {
-  readonly client: object;
+  readonly client: { ping(): Promise<unknown> };
   close(): unknown;
 }
 
@@ -45,10 +45,14 @@ describe.each(cases)('on %s with %s', (name, clientName) => {
   });
   // an instance for each test: on a busy machine, an old one may repeat a release meanwhile
   beforeEach(async () => {
-    holdfast = new Holdfast(connected.client as never);
+    // nothing is renewed or repeated meanwhile
+    const terms = { ttl: 60_000, requestTimeout: 20_000 };
+    holdfast = new Holdfast(connected.client as never, terms);
     // the test for one server sends texts of its own
     const leases = await Promise.all(['a', 'b'].map((key) => holdfast.mutex(key).acquire()));
     await Promise.all(leases.map((lease) => lease.release()));
+    // a reply to a later command: all commands of the test are executed
+    await connected.client.ping();
     await server.command('SCRIPT', 'FLUSH');
     await server.command('CONFIG', 'RESETSTAT');
   });

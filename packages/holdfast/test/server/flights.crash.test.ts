@@ -1,5 +1,5 @@
 /** Flights with a computing process that is killed or does not receive the server's replies. */
-import { type Server, spawnWorker, startProxy } from 'holdfast-testkit';
+import { paced, type Server, spawnWorker, startProxy } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions } from '../../src/index.js';
 import {
@@ -11,7 +11,6 @@ import {
   serverOf,
   stopServersAfterwards,
 } from '../support/backends.js';
-import { paced } from '../support/pace.js';
 import { freshKey, queued, turn, unused } from '../suites/helpers.js';
 
 const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
@@ -33,7 +32,7 @@ describe.each(SERVERS)('on %s', (name) => {
     it('one caller takes over from a killed process, and the others wait for it', async () => {
       const key = freshKey();
       const [protocol] = PROTOCOLS[client];
-      const setting = JSON.stringify({ client, port: server.port, protocol, key });
+      const setting = JSON.stringify({ client, port: server.port, protocol, key, ttl: paced(500) });
       const program = new URL('../children/computes.mjs', import.meta.url);
       await using worker = spawnWorker(program, { args: [setting] });
       const { fence } = await worker.next('computes');

@@ -2,6 +2,7 @@
 import { GlideClient, GlideClusterClient } from '@valkey/valkey-glide';
 import {
   freePorts,
+  paced,
   type Server,
   startCluster,
   startProxy,
@@ -15,7 +16,6 @@ import { slotOf } from '../../src/store/clients/hash-slot.js';
 import { Holdfast } from '../../src/index.js';
 import { each, freeAll, storeOn, takeAll } from '../support/cluster-store.js';
 import { GLIDE, openGlideCluster } from '../support/glide.js';
-import { paced } from '../support/pace.js';
 import { failure } from '../suites/helpers.js';
 import { closeAll, type Opened, USERS } from './clients.support.js';
 

@@ -2,7 +2,7 @@
  * The rollout from another library: programs with the published packages of redlock 5 and
  * redis-semaphore run beside programs with Holdfast, and only one at a time holds the lock.
  */
-import { type Server, sleep, until } from 'holdfast-testkit';
+import { paced, type Server, sleep, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { handOver, toText } from '../../src/handover.js';
 import { besides, redisson, redlock } from '../../src/migrate.js';
@@ -50,7 +50,7 @@ function oldProgram(library: OldLibrary): OldProgram {
 async function newProgram(kind: ClientName = 'ioredis-6'): Promise<[Holdfast, Opened]> {
   const one = await openClient(kind, { host: server.host, port: server.port });
   opened.push(one);
-  return [made.add(new Holdfast(one.client, { claimWindow: 100 })), one];
+  return [made.add(new Holdfast(one.client, { claimWindow: paced(100) })), one];
 }
 
 const TTL = 10_000;

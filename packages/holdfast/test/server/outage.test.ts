@@ -1,10 +1,9 @@
 /** No client reports an outage as "another holder has the lock". */
 import { createServer } from 'node:net';
-import { type Proxy, type Server, sleep, startProxy, until } from 'holdfast-testkit';
+import { paced, type Proxy, type Server, sleep, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Holdfast, isHoldfastError } from '../../src/index.js';
 import { CLIENTS, Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
-import { paced } from '../support/pace.js';
 import { failure, freshKey, later, queued, unused } from '../suites/helpers.js';
 
 const LIMIT = paced(150);

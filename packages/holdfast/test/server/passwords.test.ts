@@ -1,10 +1,9 @@
 /** No error contains the client's password. */
 import { inspect } from 'node:util';
-import { type Server, startServer } from 'holdfast-testkit';
+import { paced, type Server, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
-import { paced } from '../support/pace.js';
 
 const WRONG = 'wr0ng-p4ssword';
 const OPTIONS = { requestTimeout: paced(300), unreachableAfter: paced(600) };

@@ -1,5 +1,5 @@
 /** Scheduled work in a process that ends, is killed, or does not receive the server's replies. */
-import { type Server, spawnWorker, startProxy, type Worker } from 'holdfast-testkit';
+import { paced, type Server, spawnWorker, startProxy, type Worker } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import {
@@ -11,7 +11,6 @@ import {
   serverOf,
   stopServersAfterwards,
 } from '../support/backends.js';
-import { paced } from '../support/pace.js';
 import { freshKey } from '../suites/helpers.js';
 
 const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];

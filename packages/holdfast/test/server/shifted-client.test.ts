@@ -2,10 +2,9 @@
  * A client that gives replies to the wrong commands: node-redis 5.12.1 does so after a reset of its
  * connection while its process is busy. `children/shifted.mjs` has the work.
  */
-import { spawnWorker, startProxy, startServer } from 'holdfast-testkit';
+import { paced, spawnWorker, startProxy, startServer } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { freshKey } from '../suites/helpers.js';
-import { paced } from '../support/pace.js';
 
 /** About one reset in six shifts the replies: with so many, a miss is less likely than 1 in 10⁹. */
 const ROUNDS = 120;

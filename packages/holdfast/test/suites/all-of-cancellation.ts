@@ -1,4 +1,5 @@
 /** Several locks that are not granted in the end: the locks granted so far are released. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast, MultiLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -67,7 +68,7 @@ function stopped(backend: Backend): void {
 function failing(backend: Backend): void {
   it('rejects when a lease that it holds already is lost', async () => {
     // the instance learns of the loss at its next renewal
-    const { other, keys, waiting, end } = await blocked(backend, { ttl: 600 });
+    const { other, keys, waiting, end } = await blocked(backend, { ttl: paced(600) });
     expect((await other.forceRelease(keys[0])).ended).toBe(1);
     const error = await failure(waiting, 'HOLDFAST_LOST');
     expect(error.key).toBe(keys[0]);

@@ -37,7 +37,7 @@ function taking(backend: Backend): void {
 
   it('acquires and releases two thousand locks', async () => {
     // a quorum on a busy machine needs longer than the default for so many
-    const holdfast = await backend.make({ requestTimeout: 20_000 });
+    const holdfast = await backend.make({ ttl: 60_000, requestTimeout: 20_000 });
     const prefix = freshKey('many');
     const keys = Array.from({ length: 2000 }, (_, index) => `${prefix} ${index}`);
     const lease = await holdfast.allOf(keys).acquire();

@@ -1,5 +1,6 @@
 /** Closing an instance, on any backend. */
 import { getEventListeners } from 'node:events';
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { closingChildren } from './closing-children.js';
@@ -33,7 +34,7 @@ function closing(backend: Backend): void {
   });
 
   it('waits for its holders, and renews their leases until then', async () => {
-    const [one, other] = [await backend.make({ ttl: 2400 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(2400) }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     let closed = false;
@@ -42,7 +43,7 @@ function closing(backend: Backend): void {
     });
     const next = later(other.mutex(key).acquire());
     await queued(other, key, 1);
-    await renewedUntil(other, key, 3000);
+    await renewedUntil(other, key, paced(3000));
     expect(lease.held).toBe(true);
     expect(closed).toBe(false);
     expect(await lease.release()).toBe('freed');

@@ -1,4 +1,5 @@
 /** Waits on a condition that end without a signal, and signals that arrive meanwhile. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -169,7 +170,7 @@ function closing(backend: Backend): void {
     const lease = await mutex.acquire();
     const waiting = mutex.condition('c').await(lease);
     await waitForParked(other, mutex.key, 1);
-    const holder = await other.mutex(mutex.key).acquire({ ttl: 600 });
+    const holder = await other.mutex(mutex.key).acquire({ ttl: paced(600) });
     expect((await one.forceRelease(mutex.key)).ended).toBe(1);
     expect((await aborted(holder.signal)).code).toBe('HOLDFAST_LOST');
     expect((await waitForParked(other, mutex.key, 1)).holders).toEqual([]);

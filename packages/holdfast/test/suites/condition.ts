@@ -1,4 +1,5 @@
 /** The behaviour of conditions, on any backend. */
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Holdfast, Lease, Mutex } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -225,7 +226,7 @@ function calls(mutex: Mutex, lease: Lease): (() => Promise<unknown>)[] {
 function theLease(backend: Backend): void {
   it('is the same object with the same signal, a new id and a greater fence', async () => {
     const holdfast = await backend.make();
-    const mutex = holdfast.mutex(freshKey(), { ttl: 600 });
+    const mutex = holdfast.mutex(freshKey(), { ttl: paced(600) });
     const lease = await mutex.acquire();
     const { fence, id, signal } = lease;
     expect(await mutex.condition('c').await(lease, { wait: 0 })).toBe(false);
@@ -237,10 +238,10 @@ function theLease(backend: Backend): void {
   });
 
   it('is renewed after the return, and not during the wait', async () => {
-    const holdfast = await backend.make({ ttl: 600 });
+    const holdfast = await backend.make({ ttl: paced(600) });
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
-    expect(await mutex.condition('c').await(lease, { wait: 700 })).toBe(false);
+    expect(await mutex.condition('c').await(lease, { wait: paced(700) })).toBe(false);
     expect(await lease.ensure(1000)).toBeGreaterThan(0);
     expect(await lease.release()).toBe('freed');
   });

@@ -1,4 +1,5 @@
 /** Leading repeatedly. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast, Leadership } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -41,7 +42,7 @@ export function electionLead(backend: Backend): void {
   });
 
   it('continues after a lost term, with a greater term', async () => {
-    const holdfast = await backend.make({ ttl: 900 });
+    const holdfast = await backend.make({ ttl: paced(900) });
     const key = freshKey();
     const stop = new AbortController();
     const seen: number[] = [];

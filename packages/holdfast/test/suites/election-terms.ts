@@ -1,4 +1,5 @@
 /** Terms: one at a time, and how a term ends. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { NO_POLL, TermWatch } from './election-helpers.js';
@@ -56,7 +57,7 @@ export function electionTerms(backend: Backend): void {
   });
 
   it('that is ended by force ends with the reason', async () => {
-    const holdfast = await backend.make({ ttl: 900 });
+    const holdfast = await backend.make({ ttl: paced(900) });
     const key = freshKey();
     const leadership = await holdfast.election(key).campaign();
     const reason = aborted(leadership.signal);

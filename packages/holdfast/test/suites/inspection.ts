@@ -1,5 +1,6 @@
 /** Inspecting locks, and ending leases by force. On any backend. */
 import { hostname } from 'node:os';
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { LockInfo } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -173,7 +174,7 @@ function forcing(backend: Backend): void {
   it('aborts the signal at the next renewal in a process without a wake channel', async () => {
     const [victim, admin] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const lease = await victim.mutex(key).acquire({ ttl: 900 });
+    const lease = await victim.mutex(key).acquire({ ttl: paced(900) });
     const reason = aborted(lease.signal);
     expect((await admin.forceRelease(key)).ended).toBe(1);
     expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
@@ -215,7 +216,7 @@ function telling(backend: Backend): void {
     const by = `by force by process ${process.pid} on ${hostname()}`;
     const expected = `${by}: stuck since 02:00, by night shift`;
     // at the next renewal, at an extension, and at the release
-    const lease = await victim.mutex(key).acquire({ ttl: 900 });
+    const lease = await victim.mutex(key).acquire({ ttl: paced(900) });
     const reason = aborted(lease.signal);
     expect((await admin.forceRelease(key, force)).ended).toBe(1);
     expect((await reason).message).toContain(expected);
@@ -234,7 +235,7 @@ function telling(backend: Backend): void {
   it('tells each hold of a shared lease, and no later lease', async () => {
     const [victim, admin] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const holds = [0, 1].map(() => victim.mutex(key).acquire({ sharedBy: 'us', ttl: 900 }));
+    const holds = [0, 1].map(() => victim.mutex(key).acquire({ sharedBy: 'us', ttl: paced(900) }));
     const reasons = (await Promise.all(holds)).map(({ signal }) => aborted(signal));
     await admin.forceRelease(key, { reason: 'enough' });
     for (const reason of await Promise.all(reasons)) {

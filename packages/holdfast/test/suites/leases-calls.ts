@@ -1,4 +1,5 @@
 /** Abort signals of calls, the signal of `run`, and the end of renewal. On any backend. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Lease, MultiLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -96,11 +97,11 @@ function calls(backend: Backend): void {
   });
 
   it('stopRenewal lets the lease end, and extend still extends it', async () => {
-    const [one, other] = [await backend.make({ ttl: 900 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(900) }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     lease.stopRenewal();
-    await lease.extend(1200);
+    await lease.extend(paced(1200));
     const waiting = other.mutex(key).acquire();
     expect(await aborted(lease.signal)).toMatchObject({ code: 'HOLDFAST_LOST' });
     expect((await waiting).held).toBe(true);

@@ -1,4 +1,5 @@
 /** Leases as text, adopted by another process. On any backend. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { adopt, adoptLeadership, handOver, toText } from '../../src/handover.js';
 import type { Lease, MultiLease, RwLease, SemaphoreLease } from '../../src/index.js';
@@ -16,7 +17,7 @@ export function leaseHandover(backend: Backend): void {
 function handing(backend: Backend): void {
   it('keeps the end that maxHold sets, and no closed instance adopts', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
-    const lease = await one.mutex(freshKey()).acquire({ maxHold: 1200, ttl: 900 });
+    const lease = await one.mutex(freshKey()).acquire({ maxHold: paced(1200), ttl: paced(900) });
     const text = handOver(one, lease);
     const closed = await backend.make();
     await closed.close();
@@ -26,13 +27,13 @@ function handing(backend: Backend): void {
   });
 
   it('hands a lease over: the other process renews and releases it', async () => {
-    const [one, other] = [await backend.make({ ttl: 2400 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(2400) }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     const taken = (await adopt(other, handOver(one, lease))) as Lease;
     expect([lease.state, lease.signal.aborted]).toEqual(['released', false]);
     expect(taken).toMatchObject({ key, id: lease.id, fence: lease.fence, held: true });
-    await renewedUntil(one, key, 3000);
+    await renewedUntil(one, key, paced(3000));
     expect(await one.mutex(key).tryAcquire()).toBeNull();
     expect(await taken.extend(5000)).toBeGreaterThanOrEqual(5000);
     await one.close();
@@ -42,7 +43,7 @@ function handing(backend: Backend): void {
   });
 
   it('shares a lease: both processes hear of its loss, and each may release it', async () => {
-    const [one, other] = [await backend.make({ ttl: 900 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(900) }), await backend.make()];
     const key = freshKey();
     for (const end of ['forced', 'released'] as const) {
       const lease = await one.mutex(key).acquire();
@@ -136,7 +137,7 @@ function kinds(backend: Backend): void {
 /** The term of a leader in another process. Elections are on few backends, leases on all. */
 function terms(backend: Backend): void {
   it('hands the term of a leader over: the other process leads, and resigns', async () => {
-    const [one, other] = [await backend.make({ ttl: 2400 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(2400) }), await backend.make()];
     const key = freshKey();
     const first = await one.election(key).campaign();
     const next = one.election(key).campaign();
@@ -144,7 +145,7 @@ function terms(backend: Backend): void {
     expect([first.leads, first.signal.aborted]).toEqual([false, true]);
     const same = await adoptLeadership(other, text);
     expect([same.term, same.id, same.leads]).toEqual([first.term, first.id, true]);
-    await renewedUntil(one, key, 3000);
+    await renewedUntil(one, key, paced(3000));
     expect(await other.election(key).leader()).toMatchObject({ id: first.id, term: first.term });
     expect([same.leads, await same.verify()]).toEqual([true, true]);
     expect(() => toText(one, first)).toThrow(/was released/);
@@ -158,7 +159,7 @@ function terms(backend: Backend): void {
 
   it('ends an adopted term when its lease is lost, and when its instance closes', async () => {
     const [one, other, third] = [
-      await backend.make({ ttl: 900 }),
+      await backend.make({ ttl: paced(900) }),
       await backend.make(),
       await backend.make(),
     ];

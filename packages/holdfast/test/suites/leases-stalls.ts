@@ -1,9 +1,8 @@
 /** The effect of an event-loop stall on requests and leases: a reply that has arrived counts. */
-import { stall, until } from 'holdfast-testkit';
+import { paced, stall, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { paced } from '../support/pace.js';
 import { freshKey, queued, turn } from './helpers.js';
 
 /**

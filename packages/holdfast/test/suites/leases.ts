@@ -1,5 +1,5 @@
 /** The behaviour of leases: renewal, limits, extension, warning, loss. On any backend. */
-import { stall } from 'holdfast-testkit';
+import { paced, stall } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, renewedUntil, unused } from './helpers.js';
@@ -37,12 +37,12 @@ function renewal(backend: Backend): void {
   });
 
   it('keeps many leases', async () => {
-    const holdfast = await backend.make({ ttl: 2400 });
+    const holdfast = await backend.make({ ttl: paced(2400) });
     // on a quorum, each renewal is a round of its own
     const count = backend.store === 'quorum' ? 40 : 120;
     const keys = Array.from({ length: count }, () => freshKey());
     const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
-    await renewedUntil(holdfast, keys[count - 1] as string, 3000);
+    await renewedUntil(holdfast, keys[count - 1] as string, paced(3000));
     expect(leases.filter(({ held }) => held)).toHaveLength(count);
   });
 
@@ -81,7 +81,7 @@ function renewal(backend: Backend): void {
   });
 
   it('ends at maxHold', async () => {
-    const [one, other] = [await backend.make({ ttl: 1200 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(1200) }), await backend.make()];
     const key = freshKey();
     const start = performance.now();
     const lease = await one.mutex(key).acquire({ maxHold: 1500 });
@@ -120,8 +120,10 @@ function extension(backend: Backend): void {
 
   it('beyond maxHold is refused', async () => {
     const holdfast = await backend.make();
-    const lease = await holdfast.mutex(freshKey()).acquire({ ttl: 500, maxHold: 2000 });
-    const error = await failure(lease.extend(5000), 'HOLDFAST_BAD_OPTION');
+    const lease = await holdfast
+      .mutex(freshKey())
+      .acquire({ ttl: paced(500), maxHold: paced(2000) });
+    const error = await failure(lease.extend(paced(5000)), 'HOLDFAST_BAD_OPTION');
     expect(error.message).toContain('maxHold');
     await failure(lease.ensure(Number.NaN), 'HOLDFAST_BAD_OPTION');
     expect(lease.held).toBe(true);
@@ -153,7 +155,7 @@ function warning(backend: Backend): void {
     const warned: number[] = [];
     let heldThen = false;
     const lease = await holdfast.mutex(freshKey()).acquire({
-      ...{ ttl: 800, renew: false, expiringBefore: 750 },
+      ...{ ttl: paced(800), renew: false, expiringBefore: paced(750) },
       onExpiring: (remaining) => {
         warned.push(remaining);
         heldThen = lease.held;
@@ -163,17 +165,17 @@ function warning(backend: Backend): void {
     expect(warned).toHaveLength(1);
     expect(heldThen).toBe(true);
     expect(warned[0]).toBeGreaterThan(0);
-    expect(warned[0]).toBeLessThanOrEqual(750);
+    expect(warned[0]).toBeLessThanOrEqual(paced(750));
   });
 
   it('leaves time to extend, and then happens again', async () => {
     const holdfast = await backend.make();
     let times = 0;
     const lease = await holdfast.mutex(freshKey()).acquire({
-      ...{ ttl: 600, renew: false, expiringBefore: 550 },
+      ...{ ttl: paced(600), renew: false, expiringBefore: paced(550) },
       onExpiring: () => {
         times += 1;
-        if (times < 3) void lease.extend(600);
+        if (times < 3) void lease.extend(paced(600));
       },
     });
     await aborted(lease.signal);

@@ -1,4 +1,5 @@
 /** Reentrancy: by owner, and by asynchronous context. On any backend. */
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -92,13 +93,13 @@ function ownersAmongOthers(backend: Backend): void {
   });
 
   it('keeps its lock as long as any remaining hold is renewed', async () => {
-    const holdfast = await backend.make({ ttl: 2400 });
+    const holdfast = await backend.make({ ttl: paced(2400) });
     const key = freshKey();
     const owner = 'long';
     const first = await holdfast.mutex(key, { sharedBy: owner }).acquire();
     const second = await holdfast.mutex(key, { sharedBy: owner }).acquire();
     await first.release();
-    await renewedUntil(holdfast, key, 3000);
+    await renewedUntil(holdfast, key, paced(3000));
     expect(second.held).toBe(true);
     expect((await holdfast.inspect(key))?.holders[0]?.holds).toBe(1);
     expect(await second.release()).toBe('freed');

@@ -1,5 +1,5 @@
 /** The behaviour of the read-write lock, on any backend. */
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Holdfast, RwLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -103,7 +103,7 @@ function ending(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const silent = await one.rwLock(key).read.acquire({ ttl: 80, renew: false });
-    const renewed = await one.rwLock(key, { ttl: 2000 }).read.acquire();
+    const renewed = await one.rwLock(key, { ttl: paced(2000) }).read.acquire();
     const writing = later(other.rwLock(key).write.acquire());
     await queued(one, key, 1);
     await aborted(silent.signal);

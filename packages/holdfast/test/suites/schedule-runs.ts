@@ -1,5 +1,5 @@
 /** One run at a time, with a minimum interval between runs. */
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { RunOnceResult, ScheduledRun } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -142,7 +142,7 @@ function failing(backend: Backend): void {
   );
 
   it('that lost its lock rejects with HOLDFAST_LOST', async () => {
-    const [one, other] = [await backend.make({ ttl: 900 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(900) }), await backend.make()];
     const key = freshKey();
     const work = async ({ signal }: ScheduledRun): Promise<void> => {
       await other.forceRelease(key);
@@ -153,10 +153,12 @@ function failing(backend: Backend): void {
   });
 
   it('that reaches its maximum time loses its lock', async () => {
-    const [one, other] = [await backend.make({ ttl: 2000 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(2000) }), await backend.make()];
     const key = freshKey();
     const hangs = later(
-      one.schedule(key, { atLeast: 0, atMost: 500 }).runOnce(({ signal }) => aborted(signal)),
+      one
+        .schedule(key, { atLeast: 0, atMost: paced(500) })
+        .runOnce(({ signal }) => aborted(signal)),
     );
     expect((await failure(hangs, 'HOLDFAST_LOST')).message).toContain('maxHold');
     const options = { atLeast: 0 };

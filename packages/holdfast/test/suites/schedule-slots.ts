@@ -1,4 +1,5 @@
 /** A slot has one run, for any number of machines and at any distance in time. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { markerKey } from '../../src/base/marker-key.js';
@@ -125,7 +126,7 @@ function slotStates(backend: Backend): void {
     };
     await expect(schedule.runOnce(failing, { slot: 'b' })).rejects.toThrow('no paper');
     expect(await skipped('b')).toBe('failed');
-    const short = one.schedule(key, { atLeast: 0, ttl: 900 });
+    const short = one.schedule(key, { atLeast: 0, ttl: paced(900) });
     const lost = short.runOnce(
       async ({ signal }) => {
         await other.forceRelease(key);

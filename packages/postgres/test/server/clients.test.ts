@@ -1,7 +1,7 @@
 /** Each client: exclusion, wake-ups, and what it opens. */
 import { PGlite } from '@electric-sql/pglite';
 import { Holdfast } from 'holdfast';
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { Client } from 'pg';
 import postgresJs from 'postgres';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +37,10 @@ const CLIENTS: Record<string, () => Promise<PostgresSource>> = {
   },
 };
 
-describe.each(Object.entries(CLIENTS))('with %s', (name, make) => {
+/** PGlite alone computes for seconds before its first statement. */
+const LIMIT = { timeout: paced(30_000) };
+
+describe.each(Object.entries(CLIENTS))('with %s', LIMIT, (name, make) => {
   it('one task at a time has the lock, and the next one is woken', async () => {
     const client = await make();
     const [a, b] = [1, 2].map(() => database.add(new Holdfast(postgres(client)))) as [

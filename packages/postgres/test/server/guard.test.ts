@@ -1,7 +1,7 @@
 /** Guards: a transaction of the holder keeps the lock until it ends. */
 import { PGlite } from '@electric-sql/pglite';
 import { Holdfast, type Lease } from 'holdfast';
-import { sleep, spawnWorker, until } from 'holdfast-testkit';
+import { paced, sleep, spawnWorker, until } from 'holdfast-testkit';
 import type { Client } from 'pg';
 import postgresJs from 'postgres';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { onServer } from '../support.js';
 const database = onServer({ settings: { max_connections: '60' } });
 
 /** A lease that ends in the store although its holder believes in it: as of a paused process. */
-const TTL = 500;
+const TTL = paced(500);
 const FIXED = { ttl: TTL, renew: false };
 
 async function begun(): Promise<Client> {
@@ -59,7 +59,7 @@ describe('a holder that is paused for longer than its lease', () => {
   it('keeps it from many other processes, and their wait limit is a time-out', async () => {
     const { tx } = await paused('crowd', true);
     const others = Array.from({ length: 5 }, () => database.instance());
-    const waits = others.map((one) => one.mutex('crowd').acquire({ wait: 1500 }));
+    const waits = others.map((one) => one.mutex('crowd').acquire({ wait: 3 * TTL }));
     for (const outcome of await Promise.allSettled(waits)) {
       expect(outcome).toMatchObject({
         status: 'rejected',
@@ -104,13 +104,13 @@ it('a process that is stopped in its transaction keeps the lock', async () => {
 
 describe('a guarded lock', () => {
   it('is renewed, and others join its queue', async () => {
-    const [holder, other] = [database.instance({ ttl: 600 }), database.instance()];
+    const [holder, other] = [database.instance({ ttl: paced(600) }), database.instance()];
     const lease = await holder.mutex('renewed').acquire();
     const tx = await begun();
     await guard(lease, tx);
     const waiting = other.mutex('renewed').acquire();
     await until(async () => (await holder.inspect('renewed'))?.waiterCount === 1);
-    await sleep(1500);
+    await sleep(paced(1500));
     expect(lease.held).toBe(true);
     expect(holder.stats().failedRenewals).toBe(0);
     await tx.query('COMMIT');
@@ -119,11 +119,11 @@ describe('a guarded lock', () => {
   });
 
   it('stays guarded over later changes of its row', async () => {
-    const holder = database.instance({ ttl: 600 });
+    const holder = database.instance({ ttl: paced(600) });
     const lease = await holder.mutex('moved').acquire();
     const tx = await begun();
     await guard(lease, tx);
-    for (let turn = 0; turn < 20; turn++) await lease.extend(600 + turn * 10);
+    for (let turn = 0; turn < 20; turn++) await lease.extend(paced(600) + turn * 10);
     await holder.close({ grace: 0 }).catch(() => undefined);
     expect(await database.instance().mutex('moved').tryAcquire()).toBeNull();
     await tx.query('COMMIT');
@@ -139,8 +139,10 @@ describe('a guarded lock', () => {
     await expect(other.mutex('early').acquire({ wait: 1200 })).rejects.toMatchObject({
       code: 'HOLDFAST_TIMEOUT',
     });
-    expect((await holder.inspect('early'))?.holders[0]?.label).toMatch(/transaction/);
     const waiting = other.mutex('early').acquire();
+    // the row is found to be locked at each attempt
+    const look = async () => (await holder.inspect('early'))?.holders[0]?.label ?? '';
+    await until(async () => /transaction/.test(await look()));
     await tx.query('COMMIT');
     await (await waiting).release();
   });
@@ -217,7 +219,7 @@ describe('guard', () => {
     await expect(guard(first, await begun())).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
   });
 
-  it('works with postgres.js, PGlite and a function', async () => {
+  it('works with postgres.js, PGlite and a function', { timeout: paced(30_000) }, async () => {
     const sql = postgresJs({ ...database.server.connection, max: 2 });
     database.later(() => sql.end());
     const holdfast = database.instance();

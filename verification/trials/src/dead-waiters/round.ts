@@ -72,14 +72,17 @@ async function applyFaults(
   { server }: Scenario,
   { order, killed, stopped }: Participants,
 ): Promise<void> {
-  for (const one of stopped) one.worker.kill('SIGSTOP');
-  await Promise.all(killed.map((one) => one.kill()));
-  const channels = async (): Promise<boolean> => {
+  const listening = async (contenders: number): Promise<boolean> => {
     const list = (await server.command('PUBSUB', 'CHANNELS', 'holdfast:wake:*')) as unknown[];
     const holders = 1;
-    return list.length === holders + order.length - killed.length;
+    return list.length === holders + contenders;
   };
-  await until(channels, { what: 'the server has dropped the killed processes' });
+  // a process has its place in a queue a moment before its channel
+  await until(() => listening(order.length), { what: 'all processes listen' });
+  for (const one of stopped) one.worker.kill('SIGSTOP');
+  await Promise.all(killed.map((one) => one.kill()));
+  const left = order.length - killed.length;
+  await until(() => listening(left), { what: 'the server has dropped the killed processes' });
   const isStopped = ({ pid }: Contender): boolean =>
     /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   await until(() => stopped.every(isStopped), { what: 'the processes are stopped' });

@@ -1,12 +1,14 @@
 /**
  * Limits of time that follow the load of the machine: a limit of 150 ms is one of 600 ms while a
- * process gets a quarter of a core. For limits within which a server must answer. A time after
- * which something has to end needs none of this.
+ * process gets a quarter of a core. For limits within which a server must answer, and for leases
+ * that must last. A time after which something has to end needs none of this.
  */
 
 const SAMPLE_MS = 40;
 /** So that no test reaches the time limit of all tests. */
 const MOST = 6;
+
+let pace: number | undefined;
 
 /** The time that some work of this process takes, as a multiple of its processor time. */
 function measured(): number {
@@ -20,7 +22,11 @@ function measured(): number {
   return Math.min(MOST, Math.max(1, (performance.now() - start) / used));
 }
 
-const PACE = measured();
-
-/** A limit of so many milliseconds on an idle machine, in whole milliseconds on this one. */
-export const paced = (ms: number): number => Math.ceil(ms * PACE);
+/**
+ * A limit of so many milliseconds on an idle machine, in whole milliseconds on this one. A process
+ * measures once, at the first call.
+ */
+export function paced(ms: number): number {
+  pace ??= measured();
+  return Math.ceil(ms * pace);
+}
