@@ -1,14 +1,9 @@
 /**
- * The script of an acceptor.
+ * The script of an acceptor; `acceptor.ts` says why. The replication id names the boot: a server
+ * takes a new one when it starts as a master or becomes one.
  *
- * Each vote compares the marker with the boot of the server, in the same step. The replication id
- * names the boot: a server takes a new one when it starts as a master or becomes one, and that of
- * its master while it is a replica. So a marker from an older snapshot, or from another server,
- * gives no votes.
- *
- * Ballots are decimal texts of equal length, and compare as texts. The first 16 digits are the time
- * at which a ballot was made, the others name its proposer. A refusal is always safe, so a server
- * may let a younger promise stay: contenders then do not overtake each other.
+ * Ballots are decimal texts of equal length, and compare as texts: 16 digits of the time, then the
+ * proposer.
  *
  *     KEYS   1 the record: hash p (promised ballot), o (the process that will use it: secret and
  *              channel, '' or '-'), l (commands left for it, one a line), b (ballot of the value),
@@ -29,11 +24,8 @@
  *            'look', '', time of the quorum
  *            'collect', channel
  *
- * A second form of the script may run while the server's memory is full: for all but values that
- * are longer than the one before.
- *
- * All times but `s` are those of the quorum, which the clients send: the clock of a server may be
- * wrong after a restart, and be set soon.
+ * Clients send the time of the quorum, because the clock of a server may be wrong; only `s` is of
+ * the server's clock.
  */
 import { LEFT_MAX, LONG_MAX, LONG_MS, UNUSED, PROMISE_MS } from './acceptor.js';
 

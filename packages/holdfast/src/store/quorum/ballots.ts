@@ -1,8 +1,7 @@
 /**
  * Ballots: a number and the proposer. They are unique, and compare as texts.
  *
- * The number follows the clock of the servers, so a process that kept a ballot does not win every
- * race. Nothing else depends on that clock.
+ * The number follows the clock of the servers only so that an old ballot does not win every race.
  */
 import type { Micros } from '../../engine/commands.js';
 
@@ -16,7 +15,7 @@ export class Ballots {
 
   /**
    * @param fraction a random number in [0, 1), which names the proposer
-   * @param now the clock of the servers; 0 while it is unknown
+   * @param now the clock of the servers; 0 while unknown
    */
   constructor(fraction: () => number, now: () => Micros) {
     const digits = `${Math.floor(fraction() * 1e6)}`.padStart(6, '0');
@@ -25,7 +24,7 @@ export class Ballots {
     this.#now = now;
   }
 
-  /** A ballot greater than all that were returned or seen before. */
+  /** Greater than all returned or seen before. */
   next(): string {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#now()));
     return `${this.#last}`.padStart(NUMBER_DIGITS, '0') + this.#proposer;

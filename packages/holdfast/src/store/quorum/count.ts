@@ -1,12 +1,12 @@
 /**
  * Counts the answers of one round.
  *
- * A bare round asks as many servers as must agree, and the others when one of these does not agree
- * or takes much longer than usual.
+ * A bare round asks a majority, and the others when one of it does not agree or takes much longer
+ * than usual.
  *
- * The round waits for all that it asked, until their deadlines: they may still make a majority. But
- * if a server promised another ballot, or no majority is possible, the proposer asks again anyway,
- * and the round waits only as long as servers usually take.
+ * The round waits for all that it asked, until their deadlines: they may still make a majority. If
+ * a server promised another ballot, or no majority is possible, the proposer asks again in any
+ * case, so the round waits only as long as servers usually take.
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Vote } from './acceptor.js';
@@ -18,7 +18,7 @@ export interface Round {
   readonly promised: string | undefined;
   /** A server keeps the commands that were left. */
   readonly kept: boolean;
-  /** A server that has not agreed may have received the request. */
+  /** A server that has not agreed may still have received the request. */
   readonly open: boolean;
   readonly spared: readonly Member[];
 }
@@ -51,7 +51,7 @@ export class Count {
   }
 
   /**
-   * Servers to ask only if needed.
+   * Servers to ask if needed.
    * @param slow called if they are asked because the others are slow
    */
   spare(members: readonly Member[], ask: (one: Member) => void, slow: () => void): void {
@@ -76,7 +76,6 @@ export class Count {
       if (promised > (this.#promised ?? '')) this.#promised = promised;
       this.#kept ||= kept;
     }
-    // commands that were left need no ballot
     if (this.#kept) return this.#end();
     if (!('vote' in answer) || answer.vote.status !== 'yes') this.#more();
     if (this.#agreed.length >= majority || this.#pending === 0) {
@@ -106,7 +105,7 @@ export class Count {
   }
 }
 
-/** The value that a majority has accepted. */
+/** The value that a majority accepted. */
 export function chosen(
   votes: Round['agreed'],
   majority: number,

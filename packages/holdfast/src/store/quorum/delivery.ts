@@ -24,7 +24,7 @@ export function deliveryOf(
   return { messages: [...messages, ...answers], heir, rests };
 }
 
-/** A process whose secret is known: it has changed the key, or its request named a token. */
+/** A process whose secret is known: it changed the key, or its request named a token. */
 function heirOf(peers: readonly Peer[], successor: PeerChange['successor']): Peer | undefined {
   const { channel = '', token = '' } = successor ?? {};
   const known = peers.find(([one]) => one === channel);

@@ -1,9 +1,9 @@
 /**
- * Sends accepted values later to the servers that a bare round did not ask: at most one request in
- * that time for a key that changes often.
+ * Sends accepted values later to the servers that a bare round did not ask: for a key that changes
+ * often, at most one request in that time.
  *
- * Nothing depends on it: the value is chosen, and the other servers count as silent for a moment.
- * With it, the value survives further servers, and a read finds it on all of them.
+ * Nothing depends on it. It lets a value survive further servers, and a read find it on all of
+ * them.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';

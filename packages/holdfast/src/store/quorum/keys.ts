@@ -1,7 +1,4 @@
-/**
- * The keys with a record. Each value is at a majority, so a majority names all keys. A silent
- * server is left out while the others suffice.
- */
+/** The keys with a record. Each value is at a majority, so a majority names all keys. */
 import type { TimeLimit } from '../port.js';
 import type { Member } from './member.js';
 import type { Members } from './members.js';
@@ -15,7 +12,7 @@ export async function* keysOf(
   let wanted = members.majority;
   let left: readonly Member[] = members.sound;
   let failure: unknown;
-  // a busy server may need longer than the first limit
+  // a busy server may need longer
   for (const limit of [members.limit, within]) {
     const failed: Member[] = [];
     for (const member of left) {

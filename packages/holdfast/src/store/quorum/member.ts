@@ -3,8 +3,8 @@
  *
  *     unknown --checked--> known <--answers, does not answer in time--> suspected
  *
- * Each request has its own deadline. A server that let one pass is asked once in a second until it
- * answers, so a frozen server costs few deadlines, and no memory.
+ * Each request has its own deadline. A suspected server is asked once in a second, so a frozen one
+ * costs few deadlines and no memory.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
@@ -12,12 +12,11 @@ import { StoreFailure } from '../port.js';
 import type { Deadlines, Timed } from '../deadlines.js';
 import type { Acceptor, GuardTerms, ServerStatus, Vote } from './acceptor.js';
 
-/** The time between two requests to a server that does not answer. */
 const PROBE_MS = 1000;
 
 export type Trouble =
   | { readonly kind: 'promised' }
-  /** `until`: when it may vote again, if known. */
+  /** `until`: when it may vote again. */
   | { readonly kind: 'unmarked'; readonly until: Micros | undefined }
   | { readonly kind: 'guarded'; readonly until: Micros }
   | { readonly kind: 'late' }
@@ -25,10 +24,10 @@ export type Trouble =
 
 export type Answer =
   | { readonly vote: Vote }
-  /** `sent` is false if the server has certainly not done what was asked. */
+  /** `sent` is false if the server has certainly done nothing. */
   | { readonly trouble: Trouble; readonly sent: boolean };
 
-/** A deadline that passes only if the server has answered nothing in the meantime. */
+/** A deadline that passes only if the server answered nothing in the meantime. */
 class Ask implements Timed {
   deadline: number;
   over = false;
@@ -47,7 +46,7 @@ class Ask implements Timed {
 export interface MemberParts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** The longest silence while a request is pending, in ms. */
+  /** The longest silence with a request pending, in ms. */
   readonly timeout: number;
   readonly time: (time: Micros, sent: number, received: number) => void;
 }
@@ -55,19 +54,19 @@ export interface MemberParts {
 export class Member {
   readonly acceptor: Acceptor;
   status: ServerStatus | undefined;
-  /** `undefined` if the last request was agreed to. */
+  /** `undefined` after an agreement. */
   trouble: Trouble | undefined;
-  /** The time of the quorum at which it will probably vote again. */
+  /** The time of the quorum at which it probably votes again. */
   guardedUntil: Micros | undefined;
-  /** Without memory, it is not asked what it knows before this time. */
+  /** Without memory, it is not asked about that before this time. */
   lookFrom: number = Number.NEGATIVE_INFINITY;
-  /** When it last took much longer than usual. */
+  /** When an answer last took much longer than usual. */
   slowSince: number = Number.NEGATIVE_INFINITY;
   readonly #parts: MemberParts;
-  /** When the last request was sent, if one let its deadline pass and no answer came since. */
+  /** When the last request was sent, if one missed its deadline and no answer came since. */
   #lateSince: number | undefined;
   #lastAnswer = Number.NEGATIVE_INFINITY;
-  /** The boot that was seen last, since when, and for how many ms the server ran then. */
+  /** The boot seen last, since when, and its uptime then, in ms. */
   #boot: { readonly name: string; readonly at: number; readonly ran: number } | undefined;
 
   constructor(acceptor: Acceptor, parts: MemberParts) {
@@ -75,26 +74,25 @@ export class Member {
     this.#parts = parts;
   }
 
-  /** A request let its deadline pass, no answer came since, and a probe is not yet due. */
+  /** It missed a deadline, and a probe is not yet due. */
   get suspected(): boolean {
     const since = this.#lateSince;
     return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
   }
 
-  /** It was slow a moment ago, or did not agree for another reason than a promise. */
+  /** It was slow a moment ago, or refused for another reason than a promise. */
   get isDoubtful(): boolean {
     if (this.trouble !== undefined && this.trouble.kind !== 'promised') return true;
     return this.#parts.clock.now() - this.slowSince < PROBE_MS;
   }
 
   /**
-   * Sends a request. Settles when the server answers or is silent for too long; never rejects.
+   * Settles when the server answers or is silent for too long; never rejects.
    * @param late receives an answer that comes after that
    */
   ask(send: (acceptor: Acceptor) => Promise<Vote>, late: (vote: Vote) => void): Promise<Answer> {
     const { clock, timeout, deadlines } = this.#parts;
     const sent = clock.now();
-    // the next probe is due some time after this one
     if (this.#lateSince !== undefined) this.#lateSince = sent;
     return new Promise((resolve) => {
       const ask = new Ask(sent + timeout, (one) => {
@@ -128,7 +126,7 @@ export class Member {
         (error: unknown) => {
           const message = error instanceof Error ? error.message : String(error);
           this.trouble = { kind: 'failed', message };
-          // a script that a server refused has written nothing
+          // a refused script has written nothing
           const refused = error instanceof StoreFailure && error.answered;
           if (!end()) resolve({ trouble: this.trouble, sent: !refused });
         },
@@ -136,7 +134,7 @@ export class Member {
     });
   }
 
-  /** Asks the server about itself; `undefined` if it does not answer in time. */
+  /** Asks the server about itself; `undefined` without an answer in time. */
   async look(terms: GuardTerms): Promise<ServerStatus | undefined> {
     let answered: ServerStatus | undefined;
     const seen = async (acceptor: Acceptor): Promise<Vote> => {
@@ -157,8 +155,8 @@ export class Member {
   }
 
   /**
-   * How long the server has been running, and how long this process has known that, by the clock of
-   * this process: that of a server may be set after its boot.
+   * How long the server runs, and how long this process has known that, by the clock of this
+   * process: a server's clock may be set after its boot.
    */
   get age(): { readonly running: number; readonly seen: number } {
     const { clock } = this.#parts;
@@ -175,7 +173,7 @@ export class Member {
   }
 }
 
-/** The trouble in words. `now` is the time of the quorum. */
+/** @param now the time of the quorum */
 export function textOf(trouble: Trouble | undefined, now: Micros): string {
   switch (trouble?.kind) {
     case undefined:

@@ -1,4 +1,4 @@
-/** The servers of a quorum: their checks, and rounds in which they are asked in parallel. */
+/** The servers of a quorum: their checks, and parallel rounds. */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
@@ -11,13 +11,13 @@ import { refusalOf } from './refusals.js';
 import { verdictOf } from './restarts.js';
 import { ServerClocks } from './server-clocks.js';
 
-/** A clock that is further off, in ms, is reported. */
+/** A clock that is off by more, in ms, is reported. */
 const CLOCK_OFF = 1000;
 const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>> = {
   ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
   ...{ unmarked: 'restarted', guarded: 'restarted' },
 };
-/** All servers are asked once in this time, for their clocks and to find faults. */
+/** How often all servers are asked, for their clocks and to find faults. */
 const ALL_EVERY_MS = 1000;
 /** A server is slow after this many usual times of a round, within limits in ms. */
 const SLOW_FACTOR = 4;
@@ -27,10 +27,10 @@ const SLOW_MAX_MS = 50;
 const YIELD_FACTOR = 8;
 const YIELD_MIN_MS = 100;
 const YIELD_MAX_MS = 1000;
-/** The weight of a new round in the usual time, and of a longer one: what becomes busy stays so. */
+/** The weight of a new round in the usual time, and of a longer one. */
 const USUAL_WEIGHT = 0.1;
 const LONGER_WEIGHT = 0.5;
-/** How often a server without memory is asked whether it may vote. */
+/** How often a server without memory is asked for its state. */
 const LOOK_EVERY_MS = 1000;
 
 export interface MembersOptions {
@@ -38,22 +38,22 @@ export interface MembersOptions {
   /** The longest time to wait for one server, in ms. */
   readonly timeout: number;
   /**
-   * How long a server does not vote after its start, in ms, if no other remembers what was voted
-   * for; 0: servers without memory vote at once.
+   * How long a server does not vote after its start, in ms, if no other remembers the past; 0: it
+   * votes at once.
    */
   readonly guard: number;
   readonly durable: boolean;
-  /** False if every round asks all servers. */
+  /** False: every round asks all servers. */
   readonly spares?: boolean | undefined;
 }
 
-/** `isFirst` is true for one of the servers. */
+/** `isFirst` is true for one server. */
 export type Send = (acceptor: Acceptor, now: Micros, isFirst: boolean) => Promise<Vote>;
 
 export interface RoundTerms {
-  /** Spreads bare rounds of different keys over the servers. */
+  /** Spreads bare rounds over the servers. */
   readonly key: string;
-  /** Asks no more servers than must agree, while they do. */
+  /** Asks a majority, while it agrees. */
   readonly bare: boolean;
   /** A majority by default. */
   readonly wanted?: number;
@@ -93,7 +93,7 @@ export class Members {
     });
   }
 
-  /** The time of the quorum is not before this; 0 while unknown. */
+  /** A lower bound of the time of the quorum; 0 while unknown. */
   get now(): Micros {
     return this.clocks.earliest(this.#clock.now());
   }
@@ -116,14 +116,14 @@ export class Members {
     return this.#members;
   }
 
-  /** Those that answered last time; all if they are too few. */
+  /** The servers that answered last time; all if these are too few. */
   get sound(): readonly Member[] {
     return this.#enough(({ trouble }) => trouble?.kind !== 'late' && trouble?.kind !== 'failed');
   }
 
   /**
-   * Resolves as soon as a majority agreed. After a refusal it waits a moment for the others: then
-   * it is mostly known whether any server agreed.
+   * Resolves as soon as a majority agreed. After a refusal it waits a moment for the others, so
+   * that it is mostly known whether any server agreed.
    */
   async round(send: Send, terms: RoundTerms): Promise<Round> {
     const { key, bare, late = () => undefined, wanted: majority = this.majority } = terms;
@@ -163,8 +163,8 @@ export class Members {
   }
 
   /**
-   * Asks the server that a round would ask first.
-   * @param answered receives its vote; `undefined` if there is none in time
+   * Asks the server that a round asks first.
+   * @param answered receives its vote; `undefined` without one in time
    */
   askFirst(
     key: string,
@@ -188,7 +188,7 @@ export class Members {
   }
 
   async #known(): Promise<void> {
-    // a server that is guarded goes by the clock of the quorum, which this process must know
+    // a guarded server goes by the clock of the quorum, which this process must know
     if (this.now === 0 && this.#members.some(({ status }) => status?.votesFrom)) {
       this.#first = undefined;
     }
@@ -200,8 +200,8 @@ export class Members {
   }
 
   /**
-   * Those that agreed last time come first. Processes with equal lists ask the servers of a key in
-   * the same order.
+   * Those that agreed last come first. Processes with equal lists ask the servers of a key in the
+   * same order.
    */
   #inOrder(key: string): Member[] {
     const answering = this.#enough((member) => !member.suspected);
@@ -212,7 +212,7 @@ export class Members {
     return [...turned.filter((member) => !member.isDoubtful), ...doubtful];
   }
 
-  /** What each server said last, if one did not agree or its clock is wrong. */
+  /** What each server that did not agree, or whose clock is wrong, said last. */
   trouble(): string | undefined {
     const isTroubled = this.#members.some(({ trouble }) => trouble !== undefined);
     return isTroubled || this.wrongClocks() !== undefined ? this.describe() : undefined;
@@ -227,8 +227,8 @@ export class Members {
   }
 
   /**
-   * Why nothing can be said about a lease of this length, in ms: the answering clocks differ by
-   * more, and too few answer to tell which are right.
+   * Why a lease of this length, in ms, cannot be judged: the clocks differ by more, and too few
+   * answer to tell which are right.
    */
   clockFailure(ttl: number): StoreFailure | undefined {
     const spread = this.clocks.spread(this.#clock.now()) / 1000;
@@ -281,7 +281,7 @@ export class Members {
     return member.ask(send, late);
   }
 
-  /** Checks the marker. Concurrent calls share one check. */
+  /** Checks the marker; concurrent calls share one check. */
   #look(member: Member): Promise<void> {
     const known = this.#looks.get(member);
     if (known !== undefined) return known;

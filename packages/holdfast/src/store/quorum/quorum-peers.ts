@@ -1,34 +1,32 @@
 /**
- * Processes that contend for a key help each other, so they do not overtake each other's ballots
- * again and again ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md)).
+ * Processes that contend for a key help each other, so that their ballots do not overtake each
+ * other ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md)).
  *
- * The ballot follows the lock. If another process (the new holder) will probably change the key
- * next, the proposer does not use the ballot that its accept promised: the servers publish it with
- * the value to that process. Once a majority has published both, it knows what a majority of
- * promises would tell it, and needs no read:
+ * The ballot follows the lock. If another process, the new holder, will probably change the key
+ * next, the servers publish the next ballot with the value to it. What a majority has published is
+ * what a majority of promises would tell, so the holder needs no read:
  *
  *     =next proof key\nvalue         with the ballot of the value, by each server that accepts it
  *
- * A ballot is used by one process, once: the proposer gave it away before anyone could use it.
+ * One process uses a ballot, once: the proposer gave it away unused.
  *
- * Commands that can wait are left to the owner of the ballot. A server that keeps a promise to the
- * owner keeps them beside it (`Asker.left`), a line each:
+ * Commands that can wait are left to the owner of the ballot. A server that keeps the owner's
+ * promise keeps them beside it (`Asker.left`), a line each:
  *
  *     [number, until, from, secret, command]
  *
- * The owner gets them with its next vote of that server, and applies them with its next change. An
- * owner that asks for no vote soon is told by the server, and collects them:
+ * The owner gets them with its next vote of that server, and applies them with its next change. The
+ * server tells an owner without one soon, which then collects them:
  *
  *     >proof key                     by the server, when the first command is left
  *     <number proof answer           with the change that applies a command
  *
  * One server keeps a command and gives it to one process, once. It is not applied after `until`
- * (clock of the quorum), and its sender repeats it only then.
+ * (clock of the quorum); only then its sender repeats it.
  *
- * Every client that may publish can send messages, and every one that may subscribe can read them.
- * So each is signed with the secret of its receiver, which a process writes into the records that
- * it changes, where only clients with rights to the keys read it. Until a waiter has changed the
- * record, the token of its request is its secret. A message that is unreadable or without a proof
+ * Clients with rights to channels can send and read messages. So each is signed with the secret of
+ * its receiver, which stands in the records that it changed; only clients with rights to the keys
+ * read it. A waiter that has changed none uses the token of its request. A message without a proof
  * is dropped and counted.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -44,7 +42,7 @@ const TOKENS_MAX = 200;
 
 /** How long a command may be left, in µs. */
 const LEAVE: Micros = 1_500_000;
-/** An owner collects commands if it has not changed the key for this long, in ms. */
+/** An owner that has not changed the key for this long, in ms, collects commands. */
 const COLLECT_MS = 10;
 
 export interface Handed {
@@ -66,10 +64,10 @@ type LeftLine = readonly [
   ...[number: string, until: Micros, from: string, secret: string, command: string],
 ];
 
-/** Commands for a server that may keep them. */
+/** Commands that a server may keep. */
 interface Letters {
   readonly text: string;
-  /** Returns the answers of the owner, if the server keeps the commands. */
+  /** The answers of the owner, if the server keeps the commands. */
   readonly sent: (kept: boolean) => Promise<string | undefined>[] | undefined;
 }
 
@@ -95,7 +93,7 @@ export class QuorumPeers implements Peers {
     if (token !== '') this.#tokens.set(key, [token, ...tokens].slice(0, TOKENS_MAX));
   }
 
-  /** The secrets that sign messages to this process about a key. */
+  /** They sign messages to this process about a key. */
   secretsFor(key: string): readonly string[] {
     return [this.#parts.secret, ...(this.#tokens.get(key) ?? [])];
   }
@@ -132,7 +130,7 @@ export class QuorumPeers implements Peers {
     return `${this.#count}.${Math.floor(this.#parts.fraction() * 1e9)}`;
   }
 
-  /** Resolves to `undefined` when the command will not be applied any more. */
+  /** `undefined` once the command will not be applied any more. */
   #answer(number: string, until: Micros): Promise<string | undefined> {
     return new Promise((settle) => {
       this.#left.set(number, settle);
@@ -160,7 +158,7 @@ export class QuorumPeers implements Peers {
         const [number, until, from, secret, command] = JSON.parse(line) as LeftLine;
         this.listener?.asked(key, command, { number, until, from, secret });
       } catch {
-        // any client that may write the key can leave anything
+        // any client with rights to the key can leave anything
         this.#parts.dropped();
       }
     }
@@ -181,7 +179,7 @@ export class QuorumPeers implements Peers {
     if (server !== undefined) this.#collectLater(key, server);
   }
 
-  /** Collects commands, unless this process changes the key soon and gets them with a vote. */
+  /** Collects commands, unless a vote will bring them soon. */
   #collectLater(key: string, server: number): void {
     const version = this.#versions.of(key);
     this.#parts.clock.after(COLLECT_MS, () => {
@@ -198,7 +196,7 @@ export class QuorumPeers implements Peers {
     );
   }
 
-  /** True for an answer to a command that was left. */
+  /** True for an answer to a left command. */
   answered(message: string): boolean {
     if (!message.startsWith(ANSWERED)) return false;
     const [number = '', proof = ''] = message.slice(ANSWERED.length).split(' ', 2);
@@ -225,7 +223,7 @@ function signed(secret: string, digest: Buffer): string {
   return createHmac('sha256', secret).update(digest).digest('base64url').slice(0, PROOF_LENGTH);
 }
 
-/** The proof of the secret by a server, which has SHA-1 only. */
+/** A server has SHA-1 only. */
 function keptProof(secret: string, key: string): string {
   return createHash('sha1').update(`${secret} ${key}`).digest('hex');
 }
@@ -247,9 +245,9 @@ const handedText = (ballot: string, { next, key, value }: Handed): string =>
   `${ballot} ${next} ${key}\n${value}`;
 
 /**
- * The message that hands a version over. The servers add the value.
+ * The message that hands a version over; the servers add the value.
  * @param ballot of the value
- * @param secret of the process that listens to the channel
+ * @param secret of the receiver
  */
 export function handOverOf(
   channel: string,
@@ -262,7 +260,7 @@ export function handOverOf(
 }
 
 /**
- * Reads such a message; `undefined` for another one. Throws if it has no proof.
+ * Reads such a message; `undefined` for another one. Throws without a proof.
  * @param secrets see `QuorumPeers.secretsFor`
  */
 export function handedOf(

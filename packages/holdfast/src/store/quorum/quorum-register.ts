@@ -7,12 +7,12 @@
  *     swap:  accept(ballot, new value) at all servers; a majority accepts, and the swap is made
  *
  * A promise refuses all smaller ballots, so of two proposers at most one succeeds. An accept also
- * promises the next ballot to the same proposer: while no other process changes the key, the next
- * swap needs no read.
+ * promises the next ballot to the same proposer: the next swap needs no read, if no other process
+ * changed the key.
  *
- * A value that only a minority accepted may or may not become the state: the next proposer that
- * sees it completes it, and sends its messages again. A record names the changes before it, so a
- * process whose swap was interrupted finds out what became of it.
+ * A value that a minority accepted may become the state: a proposer that sees it completes it, and
+ * sends its messages again. A record names the changes before it, which tells a process whether its
+ * interrupted swap was made.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -54,27 +54,27 @@ import { QuorumChannel } from './quorum-channel.js';
 import { type Handed, handedOf, handOverOf, QuorumPeers } from './quorum-peers.js';
 import { type Open, Recent, Versions } from './versions.js';
 
-/** Servers keep a record for this much longer than the state. */
+/** Servers keep a record this much longer than the state. */
 const MARGIN: Micros = 1_000_000;
 /**
- * The most attempts to get the promises of a majority, and their first pause in ms. Pauses grow, so
- * that many processes get their turn; the deadline of a request ends them.
+ * Attempts to get the promises of a majority, and their first pause in ms. Pauses grow, so that
+ * many processes get their turn, until the request's deadline.
  */
 const READS_MAX = 200;
 const PAUSE_MS = 1;
 const PAUSES_MAX = 32;
 /**
- * Attempts to find a state that a majority has, and the first one that asks all servers. Together
- * they last until servers that a bare round did not ask have its value.
+ * Attempts to find a state that a majority has, and the first that asks all servers. Together they
+ * last until servers outside bare rounds have its value.
  */
 const LOOKS_MAX = 20;
 const LOOKS_OF_ALL = 3;
-/** How long a key counts as busy after another process was about to change it, in ms. */
+/** How long a key counts as busy after another process changed it, in ms. */
 const TAKEN_MS = 1000;
 const RESOLVES_MAX = 6;
 
 export interface QuorumRegisterOptions extends MembersOptions {
-  /** A random number in [0, 1). */
+  /** In [0, 1). */
   readonly fraction: () => number;
   readonly secret?: string | undefined;
 }
@@ -89,7 +89,7 @@ export class QuorumRegister implements PeerRegister {
   readonly #healing: Healing;
   readonly #versions = new Versions();
   readonly #takenAt = new Recent<number>();
-  /** By channel: messages of this process to itself need no server. */
+  /** By channel; messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
   readonly #secret: string;
   dropped = 0;
@@ -132,9 +132,8 @@ export class QuorumRegister implements PeerRegister {
     const { text: left, sent } = this.peers.letters(commands);
     const asker = { yields: this.members.yields, left };
     const takenAt = this.#takenAt.get(key) ?? Number.NEGATIVE_INFINITY;
-    // without the clock of the quorum, no ballot is great enough
+    // without the clock of the quorum no ballot is great enough
     const isBusy = this.members.now > 0 && (isCalm || began - takenAt < TAKEN_MS);
-    // one server tells whether the key is still busy
     const refusal = isBusy ? await this.#refusal(key, asker) : undefined;
     const round = refusal ?? (await this.#ask(key, asker));
     if ('version' in round) return this.#versioned(round, began);
@@ -142,7 +141,7 @@ export class QuorumRegister implements PeerRegister {
     return { left: sent(round.kept) };
   }
 
-  /** Asks one server only. Resolves to `undefined` if it does not refuse. */
+  /** Asks one server; `undefined` if it does not refuse. */
   #refusal(key: string, asker: Omit<Asker, 'owner'>): Promise<Pick<Round, 'kept'> | undefined> {
     const ballot = this.#ballots.next();
     return new Promise((resolve) => {
@@ -158,7 +157,7 @@ export class QuorumRegister implements PeerRegister {
     });
   }
 
-  /** Looks for commands in a vote, also in one after its round. */
+  /** Takes commands from a vote, also from a late one. */
   async #opened(key: string, answer: Promise<Vote>): Promise<Vote> {
     const vote = await answer;
     if (vote.status === 'yes') this.peers.received(key, vote.left);
@@ -174,7 +173,6 @@ export class QuorumRegister implements PeerRegister {
     for (let attempt = 1; attempt <= LOOKS_MAX; attempt++) {
       const began = this.#clock.now();
       const send: Send = (acceptor, now) => acceptor.look(key, now);
-      // first a majority, later all servers
       const wanted = attempt < LOOKS_OF_ALL ? majority : all.length;
       const { agreed } = await this.members.round(send, { key, bare: attempt === 1, wanted });
       if (agreed.length < majority) throw this.members.tooFew(agreed.length);
@@ -208,13 +206,12 @@ export class QuorumRegister implements PeerRegister {
       if (!(await this.#wasMade(key, open.base, version))) return false;
     }
     for (const { channel, text } of messages) this.#listeners.get(channel)?.message(text);
-    // others may have changed the state after an interruption, so the next swap needs a read
+    // others may have changed the state since, so the next swap needs a read
     return { version: typeof made === 'string' ? made : '', ...this.#times(began) };
   }
 
   /**
-   * Another process handed its next ballot over. A majority accepted the value with it, so a read
-   * would return it.
+   * A majority accepted the value with the ballot that was handed over, so a read would return it.
    */
   #handedOver(channel: string, { key, next, value }: Handed, accepted: string): void {
     const base = decodeRecord(value);
@@ -272,7 +269,7 @@ export class QuorumRegister implements PeerRegister {
     throw new StoreFailure(message, 'transient', undefined);
   }
 
-  /** One attempt. Resolves to the state, or to the refusal. */
+  /** One attempt: the state, or the refusal. */
   async #ask(
     key: string,
     { yields, left = '' }: Omit<Asker, 'owner'>,
@@ -288,7 +285,7 @@ export class QuorumRegister implements PeerRegister {
     };
     const round = await this.members.round(send, { key, bare });
     const { agreed, promised } = round;
-    // commands that were left are not applied here as well
+    // left commands are not applied here as well
     if (round.kept) return { kept: true };
     if (agreed.length >= this.members.majority) {
       return this.#versions.put(key, this.#openOf(ballot, round));
@@ -315,10 +312,7 @@ export class QuorumRegister implements PeerRegister {
     return { version, base, accepted: best.ballot, again, settled, mark };
   }
 
-  /**
-   * Proposes a record. Resolves to the next version, or to the failed round.
-   * @param delivery what the servers publish
-   */
+  /** Proposes a record. Resolves to the next version, or to the failed round. */
   async #accept(
     key: string,
     ballot: string,
@@ -346,15 +340,14 @@ export class QuorumRegister implements PeerRegister {
     if (round.agreed.length < this.members.majority) return round;
     const healing = { members: round.spared, proposal: (now: Micros) => proposal(now, []) };
     this.#healing.add(key, { ...healing, vote: late });
-    // the next ballot is not ours any more; or a server with a greater promise would refuse the
-    // next swap: read first, with a greater ballot
+    // the next ballot is given away, or smaller than a promise: read first
     if (heir !== undefined || round.promised !== undefined) return '';
     const settled = { accepted: ballot, again: [], settled: true, mark: 0 };
     this.#versions.put(key, { version: next, base: record, ...settled });
     return next;
   }
 
-  /** A vote after the end of its round: one that refused would refuse the next swap too. */
+  /** A refusal after the round's end tells that the next swap would be refused, too. */
   #late(key: string, next: string, vote: Vote): void {
     if (vote.status !== 'no') return;
     this.#ballots.pass(vote.promised);
@@ -362,15 +355,15 @@ export class QuorumRegister implements PeerRegister {
   }
 
   /**
-   * Finds out what became of a swap that some servers may have accepted. It completes the state
-   * that a majority knows, so the answer is final.
+   * What became of a swap that some servers may have accepted. It completes the state of a
+   * majority, so the answer is final.
    */
   async #wasMade(key: string, base: QuorumRecord, origin: string): Promise<boolean> {
     for (let attempt = 1; attempt <= RESOLVES_MAX; attempt++) {
       await this.#pause(attempt);
       const { version, base: found, accepted, settled } = await this.#prepare(key);
       this.#versions.drop(key);
-      // a state with a smaller ballot than that of the swap would lose against it later
+      // a state with a smaller ballot than the swap's would lose against it later
       if (!settled || accepted < origin) {
         const completed = await this.#accept(key, version, found);
         this.#versions.drop(key);

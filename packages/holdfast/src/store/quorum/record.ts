@@ -1,5 +1,5 @@
 /**
- * The value of a key at the acceptors: the state of the register, and what other proposers need to
+ * The value of a key at the acceptors: the register's state, and what other proposers need to
  * complete it or to find out what became of it.
  */
 import type { Micros } from '../../engine/commands.js';
@@ -14,17 +14,16 @@ export type Peer = readonly [channel: string, secret: string];
 
 export interface QuorumRecord {
   /**
-   * Servers keep the record until this time. It never shrinks: a server that missed a change would
-   * otherwise keep an older state for longer than the others keep the change, and a released lease
-   * would come back.
+   * Until when servers keep the record. It never shrinks: otherwise a server that missed a release
+   * would keep the lease for longer than the others keep the release.
    */
   readonly keep: Micros;
-  /** The ballots of this change and of those before it, the latest first. */
+  /** The ballots of this change and those before, the latest first. */
   readonly origins: readonly string[];
-  /** Sent again by a proposer that completes this change. */
+  /** A proposer that completes this change sends them again. */
   readonly messages: readonly Message[];
   readonly fence: number;
-  /** The processes that changed the key last, the latest first. */
+  /** The processes that changed the key, the latest first. */
   readonly peers: readonly Peer[];
   readonly state: string;
 }
@@ -51,8 +50,8 @@ export function changed(
 }
 
 /**
- * True if the record names all changes since `base`, or since an earlier state: `base` may be the
- * state of an interrupted swap, without which others continued.
+ * True if the record names all changes since `base`, or an earlier state: `base` may come from an
+ * interrupted swap that others overtook.
  */
 export function follows(record: QuorumRecord, base: QuorumRecord): boolean {
   const isWhole = record.origins.length < ORIGINS_MAX;

@@ -1,4 +1,4 @@
-/** An acceptor on one Redis or Valkey server, through a client of the user. */
+/** An acceptor on one server, through a client of the user. */
 import { createHash } from 'node:crypto';
 import type { ClientPort, ScriptCall } from '../clients/port.js';
 import type { MessageListener } from '../register/register.js';
@@ -28,11 +28,11 @@ function scriptOf(source: string): Script {
 }
 
 const SCRIPT = scriptOf(provable(TEXT));
-/** This form runs also while the memory of the server is full. */
+/** Runs also while the server's memory is full. */
 const LEAN = scriptOf(`#!lua flags=allow-oom\n${provable(TEXT)}`);
 const SCAN_COUNT = 500;
 
-/** The reply of a cluster's node for a key of another node. */
+/** The reply of a cluster's node for another node's key. */
 const CLUSTER = /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/;
 
 const CLUSTER_NODE: ServerStatus = {
@@ -84,7 +84,7 @@ export class RedisAcceptor implements Acceptor {
       for (const [key, until] of later) args.push(keyPrefix + key, `${until}`);
     }
     try {
-      // a replica refuses the other form of the script, and must say that it is a replica
+      // the other form fails on a replica, which must say what it is
       return statusOf(await this.#call(this.#marker, args, SCRIPT), keyPrefix);
     } catch (error) {
       if (CLUSTER.test(String((error as Error).message))) return CLUSTER_NODE;
@@ -176,7 +176,7 @@ function statusOf(raw: unknown, keyPrefix: string): ServerStatus {
     evicts: policy !== 'noeviction',
     markedAt: set === '' ? undefined : Number(set),
     votesFrom: from === '' ? undefined : Number(from),
-    // counted between two whole seconds, so it may be too long by up to one
+    // a difference of whole seconds: too long by up to one
     uptime: Math.max(0, Number(uptime) - 1) * 1000,
     keeps: Number(keeps),
     mark: Number(words[12]),

@@ -1,16 +1,16 @@
 /**
- * What cannot be a quorum: one server twice, a master with its replica, nodes of one cluster. The
- * servers must fail independently, and the messages explain that.
+ * What cannot be a quorum, because its servers do not fail independently: one server twice, a
+ * master with its replica, nodes of one cluster.
  */
 import type { ServerStatus } from './acceptor.js';
 
-/** Older servers keep scripts over a restart, which would go unnoticed. */
+/** Older servers keep scripts over a restart, which hides it. */
 const VERSION_MIN = 7;
 
 const INDEPENDENT =
   'a quorum needs independent servers, each with its own data and without replicas among them';
 
-/** Why these servers are no quorum; `undefined` if they are one, as far as is known. */
+/** `undefined` if nothing speaks against these servers. */
 export function refusalOf(statuses: readonly (ServerStatus | undefined)[]): string | undefined {
   for (const [at, status] of statuses.entries()) {
     if (status === undefined) continue;

@@ -1,18 +1,17 @@
 /**
  * From when on a server without memory votes.
  *
- * It may have voted before, and does not know for what. Each value was accepted by a majority. So a
- * majority of the others, or all of them while at most n of 2n + 1 have forgotten, contain one that
- * took part and knows for how long that matters. Only a server that votes counts: one that forgot
- * too, or is silent, says nothing about the past.
+ * It may have voted, and does not know for what. Each value is accepted by a majority. So a
+ * majority of the others, or all of them while at most n of 2n + 1 have forgotten, contains one
+ * that took part and knows for how long that matters. Only a server that votes counts.
  *
  *     others                                                   the server
  *     none ever accepted a value, and a majority answers       votes `guard` ms after its boot
  *     a majority of all servers votes, or all others answer    votes when their records have ended
  *     else                                                     does not vote
  *
- * A value that it accepted just before its restart may still be on its way to the others, so their
- * records are read some time after it fell silent.
+ * A value that it accepted last may still be on its way to the others, so their records are read
+ * some time after it fell silent.
  */
 import type { Micros } from '../../engine/commands.js';
 import {
@@ -23,7 +22,7 @@ import {
   type ServerStatus,
 } from './acceptor.js';
 
-/** Servers that have voted for a shorter time, in µs, may be in their first use. */
+/** Servers that voted for less, in µs, may be in their first use. */
 const FIRST_USE: Micros = 10_000_000;
 /** Longer than a request is on its way, in ms. */
 export const REQUEST_MS = 5000;
@@ -32,7 +31,7 @@ export const REQUEST_MS = 5000;
 export interface Forgotten {
   readonly status: ServerStatus;
   readonly running: number;
-  /** The ms since this process saw it without memory. */
+  /** In ms, since this process saw it without memory. */
   readonly seen: number;
 }
 
@@ -40,17 +39,17 @@ export interface RestartTerms {
   readonly majority: number;
   readonly others: number;
   readonly guard: number;
-  /** The time of the quorum is between these two. */
+  /** Bounds of the time of the quorum. */
   readonly now: Micros;
   readonly latest: Micros;
 }
 
-/** A decision; or after how many ms one may be made, `undefined`: it depends on the others. */
+/** A decision; or ms until one may be made, `undefined`: it depends on the others. */
 export type Verdict =
   | { readonly decision: Decision }
   | { readonly decision?: undefined; readonly left: number | undefined };
 
-/** @param answers of the other servers about themselves */
+/** @param answers of the other servers */
 export function verdictOf(
   { status, running, seen }: Forgotten,
   answers: readonly ServerStatus[],
@@ -78,7 +77,7 @@ export function verdictOf(
   return { decision: { ...mostly, from: last, long: [] } };
 }
 
-/** True if it may have accepted values that another server has forgotten. */
+/** It may have accepted values that another server forgot. */
 function remembers({ votesFrom, markedAt, time, keeps, long }: ServerStatus): boolean {
   if (votesFrom === undefined || markedAt === undefined) return false;
   return keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE;

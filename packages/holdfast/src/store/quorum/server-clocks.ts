@@ -1,20 +1,18 @@
 /**
- * The clock of a quorum: the median of the clocks of all its servers. A minority of wrong clocks
- * changes nothing while the others answer. With n servers dead and one wrong clock, no process can
- * tell which one is right, and the bounds of the median are as far apart as the clocks: so a wrong
- * clock counts as a failed server.
+ * The clock of a quorum: the median of the clocks of all its servers, so a minority of wrong clocks
+ * changes nothing while the others answer. With n servers dead and one wrong clock, the bounds of
+ * the median are as far apart as the clocks: a wrong clock counts as a failed server.
  *
- * A clock is known only from an answer: it was read after the request was sent and before the
- * answer came. That gives bounds of each clock, and of the median. The clock of a server that did
- * not answer for some time may be anything.
+ * An answer shows that a clock was read between its request and its arrival. That bounds the clock,
+ * and the median. The clock of a server that has been silent for some time may be anything.
  */
 import type { Micros } from '../../engine/commands.js';
 
-/** By how much a clock is faster or slower than another one. */
+/** How much faster or slower than another one a clock runs. */
 const DRIFT = 0.01;
-/** Older readings, in ms, are not used. */
+/** Older readings are not used. */
 const KEEP_MS = 60_000;
-/** A bound that is earlier than the one before by more than this was moved by a clock, in µs. */
+/** A bound that falls by more, in µs, was moved by a clock. */
 const STEP: Micros = 1_000_000;
 
 interface Reading {
@@ -26,7 +24,7 @@ interface Reading {
 export class ServerClocks {
   readonly #readings: (Reading | undefined)[];
   readonly #middle: number;
-  /** The bound that `earliest` told last. */
+  /** The last result of `earliest`. */
   #told: Micros = 0;
 
   constructor(servers: number) {
@@ -39,9 +37,9 @@ export class ServerClocks {
   }
 
   /**
-   * The median is not before this at the local time `at`, which is not in the past. Later bounds
-   * are not earlier, unless clocks were set back: a slow answer tells less than the one before it,
-   * and a lease that was over for one command must be over for the next.
+   * A lower bound of the median at the local time `at`, not in the past. It does not fall, unless
+   * clocks were set back: a lease that was over for one command must be over for the next, and slow
+   * answers tell less.
    */
   earliest(at: number): Micros {
     const bound = this.#median(at, Number.NEGATIVE_INFINITY, ({ time, received }) => {
@@ -52,7 +50,7 @@ export class ServerClocks {
     return this.#told;
   }
 
-  /** The median was not after this at the local time `at`; `Infinity` if unknown. */
+  /** An upper bound of the median at the local time `at`; `Infinity` if unknown. */
   latest(at: number): Micros {
     return Math.ceil(
       this.#median(at, Number.POSITIVE_INFINITY, ({ time, sent }) => {
@@ -61,15 +59,12 @@ export class ServerClocks {
     );
   }
 
-  /** How far the bounds of the median are apart, in µs. */
+  /** The distance of the bounds, in µs. */
   spread(at: number): Micros {
     return Math.max(0, this.latest(at) - this.earliest(at));
   }
 
-  /**
-   * By how many ms a clock is ahead of the median; `undefined` if unknown. The clocks of silent
-   * servers count as they were when they answered.
-   */
+  /** How far a clock is ahead of the median, in ms; silent servers count as they were. */
   offset(server: number, at: number): number | undefined {
     const reading = this.#readings[server];
     if (reading === undefined || at - reading.received > KEEP_MS) return undefined;

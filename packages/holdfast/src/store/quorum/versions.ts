@@ -2,23 +2,23 @@
 import type { Message } from '../register/register.js';
 import type { QuorumRecord } from './record.js';
 
-/** A version that is dropped costs one more read. */
+/** A dropped version costs a read. */
 const KEYS_MAX = 2000;
 
 export interface Open {
   readonly version: string;
   readonly base: QuorumRecord;
-  /** The ballot under which `base` was accepted, `''` if none. */
+  /** The ballot under which `base` was accepted. */
   readonly accepted: string;
-  /** Messages of a change that this version completes. */
+  /** Messages of the change that this version completes. */
   readonly again: readonly Message[];
-  /** A majority has accepted the state. */
+  /** A majority accepted the state. */
   readonly settled: boolean;
-  /** The greatest fence of any key at the servers of the majority; 0: no read was made. */
+  /** The greatest fence of any key at the majority; 0: no read was made. */
   readonly mark: number;
 }
 
-/** Drops the entry that was set longest ago. */
+/** Drops the entry set longest ago. */
 export class Recent<T> extends Map<string, T> {
   override set(key: string, value: T): this {
     this.delete(key);
@@ -36,7 +36,7 @@ export class Versions {
   readonly #open = new Recent<Open>();
   readonly #handed = new Recent<string>();
 
-  /** Takes a version for its only use; `undefined` if it is not the current one. */
+  /** Takes a version for its only use; `undefined` if it is not current. */
   take(key: string, version: string): Open | undefined {
     const open = this.#open.get(key);
     this.#open.delete(key);
@@ -52,7 +52,7 @@ export class Versions {
     if (version === undefined || this.#open.get(key)?.version === version) this.#open.delete(key);
   }
 
-  /** Puts a version that was handed over. False if there is a newer one. */
+  /** False if there is a newer version. */
   handOver(key: string, open: Open): boolean {
     const { version } = open;
     const handed = this.#handed.get(key) ?? '';
@@ -63,7 +63,7 @@ export class Versions {
     return true;
   }
 
-  /** With it, this process may change a key without a read. */
+  /** With it, a swap needs no read. */
   of(key: string): string | undefined {
     return this.#open.get(key)?.version;
   }
