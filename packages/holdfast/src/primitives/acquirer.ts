@@ -1,9 +1,8 @@
 /**
  * Acquires permits of one resource, and runs work under the lease. All locks use it.
  *
- * An acquirer knows the key, the capacity and the checked options of its lock. The primitive
- * decides how many permits a call requests. The lease holds the state of a hold; the core that of a
- * pending acquisition.
+ * An acquirer knows the key, the capacity and the checked options of its lock; the primitive says
+ * how many permits a call requests.
  */
 import type { Core } from '../acquire/core.js';
 import type { LockKind } from '../engine/kinds.js';
@@ -24,18 +23,18 @@ export interface Subject {
   readonly key: string;
   readonly kind: LockKind;
   readonly capacity: number;
-  /** The option that sets the capacity, if the user can choose it. */
+  /** The option that sets the capacity, if users choose it. */
   readonly option?: string;
-  /** True if the lock is always served in the order of arrival. */
+  /** Always served in the order of arrival. */
   readonly strict?: boolean;
   /** See `AcquireRequest.candidate`. */
   readonly candidate?: boolean;
-  /** The default for leases that are renewed. */
+  /** The default of a renewed lease. */
   readonly maxHold?: number | undefined;
   readonly send?: (request: AcquireRequest) => Promise<Hold | null>;
 }
 
-/** A ttl below it may have been meant in seconds. */
+/** A shorter ttl may have been meant in seconds. */
 const SHORT_MS = 100;
 
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
@@ -47,7 +46,7 @@ export class Acquirer<L extends Lease> {
   readonly #make: (hold: Hold, core: Core) => L;
   readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
-  /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
+  /** Throws `HOLDFAST_BAD_OPTION`. */
   constructor(
     core: Core,
     subject: Subject,
@@ -66,7 +65,7 @@ export class Acquirer<L extends Lease> {
   }
 
   /**
-   * Waits without a limit, or for `wait` ms; rejects if the lock is not granted by then.
+   * Waits without a limit, or for `wait` ms.
    * @param onProgress see `AcquireRequest`
    */
   acquire(
@@ -91,7 +90,7 @@ export class Acquirer<L extends Lease> {
     throw await this.core.explain(this.key, error);
   };
 
-  /** Waits for `wait` ms (default 0); then resolves to `null`. */
+  /** Waits for `wait` ms, default 0; then resolves to `null`. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
       const hold = await this.#request(weight, options, 0);
@@ -102,7 +101,7 @@ export class Acquirer<L extends Lease> {
     }
   }
 
-  /** Releases also if the work throws. Rejects if the lease is lost before the work ends. */
+  /** Rejects if the lease is lost before the work ends. */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     return this.core.telemetry.run(this.key, async () =>
@@ -159,8 +158,8 @@ interface Releasable {
 }
 
 /**
- * Does the work, and releases, also if the work throws. Rejects if the lease was lost before.
- * @param signal aborts the signal of the lease while the work runs
+ * Releases also if the work throws. Rejects if the lease was lost before.
+ * @param signal aborts the lease's signal while the work runs
  */
 export async function workUnder<T, L extends Releasable>(
   lease: L,
@@ -182,7 +181,7 @@ export async function workUnder<T, L extends Releasable>(
   return result;
 }
 
-/** Maps a rejection to `undefined`: the release is retried in the background. */
+/** A release that failed is retried in the background. */
 export async function quietly<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

@@ -1,7 +1,4 @@
-/**
- * Several mutexes as one lock, acquired in one global order. `multi-acquire.ts` describes how, and
- * why that cannot deadlock.
- */
+/** Several mutexes as one lock; `multi-acquire.ts` says how, and why that cannot deadlock. */
 import type { Core } from '../acquire/core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
@@ -23,11 +20,11 @@ export const ALL_OF_KEYS_MAX = 10_000;
 /**
  * A lock on several keys: all of them or none.
  *
- * The order of the keys has no meaning, and a key that is given twice counts once. Each lock is the
- * mutex of its key, so `AllOf` and a `Mutex` of one of its keys exclude each other.
+ * The order of the keys has no meaning, and a repeated key counts once. Each lock is the mutex of
+ * its key, so `AllOf` and that `Mutex` exclude each other.
  */
 export class AllOf {
-  /** Each key once, in the order in which `acquire` waits for them. */
+  /** In the order in which `acquire` waits for them, each once. */
   readonly keys: readonly string[];
   readonly #core: Core;
   readonly #options: LockOptions;
@@ -47,21 +44,21 @@ export class AllOf {
    *
    * If all are free, this takes one round trip. Otherwise the call waits in the queue of one lock
    * at a time, in the order of `keys`, and holds those before it. Callers of `allOf` cannot
-   * deadlock each other, in any order of keys. A caller that holds a lock from another call can:
-   * `allOf` does not know of it.
+   * deadlock each other. A caller that holds a lock from another call can: `allOf` does not know of
+   * it.
    *
-   * Fairness: each queue is that of the mutex. A lock that is granted out of order is released at
-   * once, so a concurrent `tryAcquire` may fail although no caller keeps the lock.
+   * Fairness: that of each mutex. A lock that is granted out of order is released at once, so a
+   * concurrent `tryAcquire` may fail although no caller keeps the lock.
    *
-   * Cancellation: if `signal` aborts or the wait ends, the call leaves the queue and releases what
-   * it was granted. Nothing is held after a rejection.
+   * Cancellation: if `signal` aborts or the wait ends, the call leaves the queue and releases all
+   * grants. Nothing is held after a rejection.
    *
-   * Leases that are granted early are renewed during the wait. With `renew: false`, or after
-   * `maxHold`, the first may end before the last is granted: then all are released, and the call
-   * rejects with `HOLDFAST_LOST`, as after a forced release.
+   * Leases granted early are renewed during the wait. With `renew: false`, or after `maxHold`, one
+   * may end before the last is granted: then all are released, and the call rejects with
+   * `HOLDFAST_LOST`, as after a forced release.
    *
-   * Rejects with `HOLDFAST_TIMEOUT` (its `key` is the lock that the call waited for),
-   * `HOLDFAST_LOST`, and otherwise as `Mutex.acquire` does.
+   * Rejects with `HOLDFAST_TIMEOUT` (its `key` is the awaited lock), `HOLDFAST_LOST`, and otherwise
+   * as `Mutex.acquire` does.
    */
   async acquire(options?: AcquireOptions): Promise<MultiLease> {
     const lease = await this.#acquire(options, Number.POSITIVE_INFINITY);
@@ -71,9 +68,9 @@ export class AllOf {
   }
 
   /**
-   * Acquires all the locks if all are free, or become free within `wait` ms (default 0); otherwise
+   * Acquires all the locks if they are free, or become free within `wait` ms (default 0); otherwise
    * resolves to `null`. Without `wait` it takes one round trip, and a second one to release a part
-   * that was granted. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * that was granted. Rejects as `acquire` does, without `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(options?: AcquireOptions): Promise<MultiLease | null> {
     try {
@@ -85,15 +82,14 @@ export class AllOf {
   }
 
   /**
-   * Acquires all the locks, does the work, and releases them, also if the work throws. Resolves to
-   * its result. Rejects with its error, as `acquire` does, or with `HOLDFAST_LOST` if one of the
-   * leases is lost before the work ends.
+   * Does the work under all the locks, and releases them, also if the work throws. Rejects with its
+   * error, as `acquire` does, or with `HOLDFAST_LOST` if a lease is lost before the work ends.
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     return this.#core.telemetry.run(this.keys[0] as string, async () => {
       const lease = await this.acquire(options);
-      // also if the release of another one had no answer
+      // also if another release had no answer
       const isLost = (): boolean => [...lease.outcomes.values()].includes('lost');
       return workUnder(lease, work, options?.signal, isLost);
     });
@@ -102,10 +98,10 @@ export class AllOf {
   async #acquire(options: AcquireOptions = {}, wait: number): Promise<MultiLease | null> {
     checkObject('options', options);
     const given = over(this.#options, options);
-    // the wait of one of the mutexes does not count
+    // the `wait` of a mutex does not count
     const own = wait === 0 ? options.wait : given.wait;
     const all = { ...given, wait: own === undefined ? wait : own };
-    // checked for every mutex before the first request is sent
+    // all are checked before the first request
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
     const limits = terms[0] as ResolvedAcquireOptions;
     return acquireAll(this.#core.clock, this.#acquirers, all, limits);
@@ -130,7 +126,7 @@ function acquirersOf(core: Core, targets: readonly (string | PlainMutex)[]): Acq
   throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'keys' });
 }
 
-/** The same in all processes: by UTF-16 code units, independent of the locale. */
+/** Equal in all processes: by UTF-16 code units, whatever the locale. */
 function inOrder(acquirers: Acquirer<Lease>[]): Acquirer<Lease>[] {
   return acquirers.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -1,7 +1,6 @@
 /**
- * The cyclic barrier: parties wait for each other, continue together, and can meet again.
- * `engine/gate.ts` counts the parties and breaks generations; `gates/gate-waiters.ts` has the
- * waiters of this process.
+ * The cyclic barrier. `engine/gate.ts` counts the parties and breaks generations;
+ * `gates/gate-waiters.ts` has the waiters of this process.
  */
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
@@ -9,13 +8,12 @@ import type { GateSubject } from './gates/gate-waiter.js';
 import { GatePart } from './gates/gate-part.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
-/** All users of a key must give the same number of parties. */
 export interface BarrierOptions {
-  /** How many must arrive. 1 to 10,000. */
+  /** How many must arrive, equal for all users of the key. 1 to 10,000. */
   readonly parties: number;
   /**
-   * Ms for which a waiting party may be silent before it counts as dead: after a crash the others
-   * wait no longer. See `HoldfastOptions.ttl` for range and default.
+   * Ms after which a silent party, for example a crashed one, counts as dead. Range and default are
+   * those of `HoldfastOptions.ttl`.
    */
   readonly ttl?: number | undefined;
 }
@@ -24,7 +22,7 @@ export interface BarrierOptions {
 export interface BarrierResult {
   /** Greater than all earlier ones of the key. */
   readonly generation: number;
-  /** The order of arrival, from 0; the last party has `parties - 1`. */
+  /** The order of arrival, from 0 to `parties - 1`. */
   readonly index: number;
 }
 
@@ -38,7 +36,7 @@ export class Barrier {
   readonly parties: number;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** As last reported by the store; 0 before the first reply. */
+  /** As last reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -55,8 +53,8 @@ export class Barrier {
 
   /**
    * Waits until all parties have arrived; then all continue, and the next generation can begin. A
-   * caller in excess of `parties` waits for it. With a `wait` of 0 only the last party passes; any
-   * other one times out, which breaks the generation.
+   * caller in excess of `parties` waits for it. With a `wait` of 0 only the last party passes;
+   * another one times out, which breaks the generation.
    *
    * A waiting party breaks its generation if it dies, is frozen for longer than its `ttl`, times
    * out, aborts or closes. All others are rejected with `HOLDFAST_BROKEN`: at once if the party
@@ -68,9 +66,9 @@ export class Barrier {
    * generation in the background. If it opens at the same moment, the others continue.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_BROKEN`, `HOLDFAST_MISMATCH`
-   * (the key is used with another number of parties or as a latch), `HOLDFAST_UNREACHABLE`,
+   * (the key has another number of parties or is a latch), `HOLDFAST_UNREACHABLE`,
    * `HOLDFAST_CLOSED`, `HOLDFAST_BAD_OPTION`, and with `HOLDFAST_UNCERTAIN` if replies were lost
-   * for so long that the store no longer remembers whether it counted this party.
+   * for so long that the store forgot whether it counted this party.
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
     const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options) };
@@ -82,19 +80,19 @@ export class Barrier {
 
   /**
    * The number of parties that wait now, by one read-only request. Rejects with `HOLDFAST_MISMATCH`
-   * if they wait for another number of parties.
+   * if they wait for another number.
    */
   async waiting(): Promise<number> {
     const { commands } = this.#core.part(GatePart);
-    // without arrivals, the store has the number of an earlier caller
+    // a store without arrivals has an earlier caller's number
     const { fate, count, missing } = await commands.look(this.#subject);
     return fate === 'closed' ? count - missing : 0;
   }
 
   /**
-   * Breaks the current generation: its parties are rejected with `HOLDFAST_BROKEN`, and the next
-   * one begins. Rejects with `HOLDFAST_MISMATCH` if other parties wait, and with
-   * `HOLDFAST_UNCERTAIN` if the store does not reply.
+   * Breaks the current generation with `HOLDFAST_BROKEN`; the next one begins. Rejects with
+   * `HOLDFAST_MISMATCH` if other parties wait, and with `HOLDFAST_UNCERTAIN` if the store does not
+   * reply.
    */
   async reset(): Promise<void> {
     const { commands } = this.#core.part(GatePart);

@@ -1,9 +1,8 @@
 /**
  * Conditions: a holder of a mutex waits until another holder signals.
  *
- * The contract is that of Java's `Condition`: `await` releases the lock and acquires it again, and
- * releasing and starting to wait are one atomic step. `engine/condition.ts` describes how a signal
- * survives the crash of the waiter that it woke.
+ * The contract is that of Java's `Condition`; releasing and starting to wait are one atomic step.
+ * `engine/condition.ts` says how a signal survives the crash of the waiter that it woke.
  */
 import { aborted, onAbort } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
@@ -16,11 +15,11 @@ import * as failures from '../acquire/failures.js';
 import { runsBeside } from './shared-runs.js';
 import { quote } from '../base/text.js';
 
-/** Options of waiting at a condition. */
+/** Options of a wait at a condition. */
 export interface AwaitOptions {
-  /** Longest time to wait for a signal, in ms. Default: no limit. */
+  /** In ms. Default: no limit. */
   readonly wait?: number | undefined;
-  /** Stops waiting for a signal; the lock is still acquired again. */
+  /** Stops the wait for a signal; the lock is still acquired again. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -29,7 +28,7 @@ const NAME_MAX = 200;
 
 /**
  * A place at which holders of a mutex wait until another holder signals. The mutex's key and the
- * condition's name identify it in all processes. It exists in the store only while it has waiters.
+ * condition's name identify it in all processes. It is in the store only while it has waiters.
  */
 export class Condition {
   /** The key of its mutex. */
@@ -52,26 +51,26 @@ export class Condition {
    * before it resolves.
    *
    * Resolves to `true` if a signal woke the waiter, and to `false` if `wait` ms passed first. A
-   * signal that reached the store before the end of the wait counts. A waiter may also wake without
-   * a signal (after a crash, or a loss of data), so check the awaited state again, or use
-   * `awaitUntil`. `wait` does not limit the time to acquire the lock again.
+   * signal that reached the store before that counts. A waiter may also wake without a signal
+   * (after a crash, or a loss of data), so check the awaited state again, or use `awaitUntil`.
+   * `wait` does not limit the time to acquire the lock again.
    *
    * The lease stays the same object, with a new `id` and a greater `fence`. During the wait, `held`
    * is false and the lease's signal does not abort.
    *
-   * Fairness: signals wake waiters in the order of their arrival. A woken waiter queues for the
-   * lock like every other.
+   * Fairness: signals wake waiters in the order of arrival. A woken waiter queues for the lock like
+   * every other.
    *
-   * Cancellation: if `signal` aborts, the call acquires the lock again and then rejects with
+   * Cancellation: if `signal` aborts, the call acquires the lock again and rejects with
    * `HOLDFAST_ABORTED`; if a signal woke it first, it resolves to `true`. `lease.release()` ends
    * the wait without the lock: the call rejects with `HOLDFAST_LOST`.
    *
    * Rejects with the lock still held: `HOLDFAST_BAD_OPTION`; `HOLDFAST_ABORTED`; `HOLDFAST_REFUSED`
-   * if the owner has other holds, if another reentrant `run` of the lease is open, if `maxQueue`
-   * waiters are queued already, or if the server refused the request; and `HOLDFAST_CLOSED` after
-   * `close()`. Rejects with nothing held, and the lease over: `HOLDFAST_LOST` if the lease ended
-   * before the wait; `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED` or `HOLDFAST_CLOSED` if the lock
-   * could not be acquired again; a signal that woke the waiter then goes to the next one.
+   * if the owner has other holds, another reentrant `run` of the lease is open, `maxQueue` waiters
+   * are queued, or the server refused the request; and `HOLDFAST_CLOSED` after `close()`. Rejects
+   * with nothing held, and the lease over: `HOLDFAST_LOST` if the lease ended before the wait;
+   * `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED` or `HOLDFAST_CLOSED` if the lock could not be
+   * acquired again; a signal that woke the waiter then goes to the next one.
    */
   async await(lease: Lease, options: AwaitOptions = {}): Promise<boolean> {
     known('options', options, AWAIT);
@@ -92,8 +91,8 @@ export class Condition {
     lease.goAway(() => conditions.abandon(parked));
     this.#bind(conditions, parked, wait, signal);
     try {
-      // requests under this lease must be answered before it is parked; the acquisition may fail
-      // first, and then its rejection is the result
+      // requests under this lease are answered before it is parked; if the acquisition fails first,
+      // its rejection is the result
       await Promise.race([from.root.extras.signalling, acquisition.promise]);
       parked.ready = true;
       conditions.ask(parked);
@@ -110,12 +109,12 @@ export class Condition {
   }
 
   /**
-   * Waits until `predicate` is true. Calls it under the lock: first before it waits, and again
-   * after each wake-up.
+   * Waits until `predicate` is true. Calls it under the lock, before it waits and after each
+   * wake-up.
    *
    * Resolves with the lock held: to `true`, or to `false` if the predicate is still false after
    * `wait` ms. Rejects as `await` does, with `HOLDFAST_LOST` if the lease ended while the predicate
-   * was asked, or with the error of the predicate.
+   * was asked, or with the predicate's error.
    */
   async awaitUntil(
     lease: Lease,
@@ -131,7 +130,7 @@ export class Condition {
     const until = clock.now() + wait;
     for (;;) {
       const isTrue = await predicate();
-      // it may have been lost, or released, while the predicate was asked
+      // it may have ended while the predicate was asked
       if (this.#doubts(lease)) await lease.verify();
       lease.assertHeld();
       if (isTrue) return true;
@@ -142,13 +141,13 @@ export class Condition {
   }
 
   /**
-   * Wakes the waiter that has waited longest, or none. It acquires the lock again in its turn of
-   * the queue, after this lease. Resolves to the number of woken waiters: 0 or 1. A waiter of a
-   * dead process is skipped.
+   * Wakes the waiter that has waited longest, or none; a waiter of a dead process is skipped. It
+   * acquires the lock again in its turn of the queue. Resolves to the number of woken waiters, 0 or
+   * 1.
    *
-   * The request is retried until the store replies; a retry never wakes a second waiter. Rejects
-   * with `HOLDFAST_LOST` if the lease has ended, with `HOLDFAST_UNCERTAIN` if it ended before the
-   * store replied, and with `HOLDFAST_REFUSED` if the server refused the request.
+   * The request is retried until the store replies; a retry wakes no second waiter. Rejects with
+   * `HOLDFAST_LOST` if the lease has ended, with `HOLDFAST_UNCERTAIN` if it ended before the store
+   * replied, and with `HOLDFAST_REFUSED` if the server refused the request.
    */
   async signal(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
@@ -157,8 +156,7 @@ export class Condition {
   }
 
   /**
-   * Wakes all waiters in the order of their arrival. Resolves to their number; rejects as `signal`
-   * does.
+   * Wakes all waiters in the order of arrival. Resolves to their number; rejects as `signal` does.
    */
   async signalAll(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
@@ -174,7 +172,7 @@ export class Condition {
     return lease.state === 'doubted';
   }
 
-  /** Requests the lock again when the wait ends or the caller's signal aborts. */
+  /** Ends the wait when the caller's does. */
   #bind(
     conditions: Conditions,
     parked: Parked,

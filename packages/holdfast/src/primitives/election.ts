@@ -1,6 +1,6 @@
 /**
  * Leader election: a mutex that its holder keeps. It is strictly fair, so each term is one lease of
- * the store, and its fence is the number of the term.
+ * the store, and its fence is the term's number.
  *
  *     lead: campaign --elected--> work --work ended--> resign --pause--> campaign ...
  *              \--store silent--> pause          \--term lost--> (wait for the work) --> campaign
@@ -23,27 +23,25 @@ export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' |
 
 /** Options of one candidature. */
 export interface CampaignOptions {
-  /** Longest time to wait, in ms. Default: no limit. */
+  /** In ms. Default: no limit. */
   readonly wait?: number | undefined;
-  /** Withdraws the candidature. It has no effect on a term that has begun. */
+  /** Withdraws the candidature; a term that has begun goes on. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `lead`. */
 export interface LeadOptions {
-  /** Ends the current term; no other term begins. */
+  /** Ends the current term; no other begins. */
   readonly signal?: AbortSignal | undefined;
-  /** Ms from the end of a term to the next candidature. 1 to 86,400,000; default 100. */
+  /** Ms between a term's end and the next candidature. 1 to 86,400,000; default 100. */
   readonly pause?: number | undefined;
   /**
-   * Called with the error of a candidature that failed because the store did not reply, or because
-   * too few replicas have the grant. `lead` tries again after `pause`, and rejects if this function
-   * throws or rejects.
+   * Called with the error of a candidature that failed because the store did not reply, or too few
+   * replicas have the grant. `lead` tries again after `pause`; it rejects if this function throws
+   * or rejects.
    */
   readonly onFailure?: ((error: unknown) => unknown) | undefined;
 }
 
-/** Options of an observation. */
 export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined;
   /** Ms between two requests to the store. 10 to 86,400,000; default 1,000. */
@@ -52,14 +50,13 @@ export interface ObserveOptions {
 
 /** The current leader, as an observer sees it. */
 export interface Leader {
-  /** The id of the candidature, never used again. */
+  /** That of the candidature, never used again. */
   readonly id: string;
   /** See `Leadership.term`. */
   readonly term: number;
-  /** The `label` of the options. */
   readonly label: string | undefined;
   readonly host: string | undefined;
-  /** The process id on its machine. */
+  /** On its machine. */
   readonly pid: number | undefined;
   /** Ms since its term began. */
   readonly ledFor: number;
@@ -73,13 +70,13 @@ const OBSERVE = new Set<string>(['signal', 'every']);
 
 /**
  * Elects one leader among all processes that use the same key. The leader holds the mutex of the
- * key, so a `Mutex` of that key and a leader exclude each other.
+ * key, so it and a `Mutex` of that key exclude each other.
  */
 export class Election {
   readonly key: string;
   readonly #core: Core;
   readonly #acquirer: Acquirer<Lease>;
-  /** A change of a term of this object wakes them at once. */
+  /** A change of a term of this object wakes them. */
   readonly #observers = new Set<() => void>();
 
   /** @internal */
@@ -99,8 +96,8 @@ export class Election {
    * term's signal and resigns at once: the next candidate leads after one hand-off, or within one
    * ttl after a crash.
    *
-   * Cancellation: if `signal` aborts or the wait ends, the candidature is withdrawn; a term that
-   * was granted meanwhile is released. Rejects as `Mutex.acquire` does.
+   * Cancellation: if `signal` aborts or the wait ends, the candidature is withdrawn; a term granted
+   * meanwhile is released. Rejects as `Mutex.acquire` does.
    */
   async campaign(options: CampaignOptions = {}): Promise<Leadership> {
     known('options', options, CAMPAIGN);
@@ -111,10 +108,9 @@ export class Election {
    * Campaigns repeatedly and does the work in each term, until `signal` aborts or the `Holdfast`
    * closes; then it resolves. The work should run for the whole term and end when
    * `leadership.signal` aborts. If it ends earlier, `lead` resigns and campaigns again. If it ends
-   * because `leads` was false in a doubt, and the term continues, it is started again in the same
-   * term.
+   * because `leads` was false in a doubt, and the term continues, it is started again.
    *
-   * When `lead` is stopped, the signal of the term aborts, and the lease is kept until the work has
+   * When `lead` is stopped, the term's signal aborts, and the lease is kept until the work has
    * ended; the next leader starts after it (`close` waits at most `grace` ms). When the lease is
    * lost, the next leader does not wait for the work: use `term` to reject its late writes.
    *
@@ -157,9 +153,9 @@ export class Election {
    * Yields the current leader at once, and the new one after each change; `null`: there is none.
    * Ends when `signal` aborts or the `Holdfast` closes.
    *
-   * It polls every `every` ms, so it sees a change at most that and one round trip late, and misses
-   * terms that begin and end between two polls. Terms of this object are seen at once. A poll is
-   * one small read-only command; the store keeps nothing for an observer.
+   * A poll is one small read-only command; the store keeps nothing for an observer. So a change is
+   * seen at most `every` ms and one round trip late, and terms between two polls are missed. Terms
+   * of this object are seen at once.
    *
    * Throws `HOLDFAST_UNREACHABLE` when the store has not replied for `unreachableAfter` ms.
    */
@@ -192,7 +188,7 @@ export class Election {
     try {
       return await this.#campaign(signal === undefined ? {} : { signal }, true);
     } catch (error) {
-      // a missing replica is an outage too: it may be back at the next candidature
+      // a missing replica may be back at the next candidature
       const isOutage =
         isHoldfastError(error, 'HOLDFAST_UNREACHABLE') ||
         isHoldfastError(error, 'HOLDFAST_UNACKNOWLEDGED');

@@ -1,6 +1,6 @@
 /**
- * Adds to the error of a wait that ran out which holder has the lock, and the place in the queue.
- * One question for each key is under way, however many waits end.
+ * Adds to the error of a wait that ran out the holder and the place in the queue. Waits for one key
+ * share one question.
  */
 import { atCaller, type Place, placeOf } from '../acquire/failures.js';
 import type { Core } from '../acquire/core.js';
@@ -8,7 +8,7 @@ import type { InspectReply } from '../engine/commands.js';
 import { party } from './inspection.js';
 import { quote } from '../base/text.js';
 
-/** The longest time in ms by which the question delays the error. */
+/** By how much, in ms, the question may delay the error. */
 const LIMIT = 200;
 const SHOWN = 20;
 

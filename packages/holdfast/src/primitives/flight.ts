@@ -6,32 +6,31 @@
  *     requested, waiting --last caller leaves--> abandoned
  *
  * In the store a flight is a resource with more permits ("seats") than it can have waiters. The
- * process that computes holds all; a process that waits requests one. So the end of the computation
- * (release or expiry) grants all waiters in one command, and none has to hand off to the next.
+ * process that computes holds all, a waiting one requests one. So the end of the computation
+ * (release or expiry) grants all waiters in one command.
  *
- * After a flight without a fresh result, the candidates request all seats, one after another, so
- * they do not all compute at once.
+ * After a flight without a fresh result, the candidates request all seats, so they compute one
+ * after another.
  */
 import type { Lease } from '../lease/lease.js';
 import { type Acquirer, quietly } from './acquirer.js';
 
-/** More than can wait (I9: `maxQueue` is 1,000,000 at most). */
+/** More than can wait (I9): `maxQueue` is 1,000,000 at most. */
 export const SEATS = 2_000_000;
 
 export interface Caller {
   readonly work: (lease: Lease) => unknown;
-  /** Another caller computes, or is about to. May be called again. */
+  /** Another caller computes, or will soon. May be called again. */
   onWaiting(): void;
-  /** The flight must wait, or a request failed without a reply. */
+  /** The flight must wait, or a request had no reply. */
   onReply(): void;
-  /** The flight runs this caller's own work. */
+  /** The flight runs this caller's work. */
   stopWaiting(): void;
   onOutcome(outcome: FlightOutcome): void;
   /** The flight failed before any work ran. */
   onFailure(error: unknown): void;
 }
 
-/** As far as this process knows. */
 export type FlightOutcome =
   | { readonly kind: 'led'; readonly by: Caller; readonly value: unknown }
   | { readonly kind: 'failed'; readonly by: Caller; readonly error: unknown }
@@ -66,7 +65,7 @@ export class Flight {
     if (this.#waiting) caller.onWaiting();
   }
 
-  /** True until the store has replied or a request has failed. */
+  /** Until the store has replied or a request has failed. */
   get silent(): boolean {
     return !this.#replied && this.#trouble === undefined;
   }
@@ -75,7 +74,7 @@ export class Flight {
     return this.#trouble;
   }
 
-  /** When the last caller leaves, the flight stops waiting. */
+  /** The flight stops waiting after the last caller. */
   leave(caller: Caller): void {
     this.#callers.delete(caller);
     if (this.#callers.size > 0 || this.#computing) return;
@@ -118,7 +117,7 @@ export class Flight {
     }
     this.#computing = true;
     by.stopWaiting();
-    // a grant is a reply: the wait of a caller that joined meanwhile may end
+    // a grant is a reply: a caller that joined may stop waiting
     this.#onReply(undefined);
     this.#wait(by);
     try {
@@ -126,7 +125,7 @@ export class Flight {
     } catch (error) {
       return { kind: 'failed', by, error };
     } finally {
-      // a later caller finds a fresh result, or starts a flight that the store queues after this
+      // a later caller finds a fresh result, or its flight is queued behind this one
       void quietly(lease.release());
     }
   }

@@ -4,13 +4,13 @@
  *     marked --command--> ended in the store --its process hears--> confirmed: no marker
  *                                \--its time passes--> over: the marker ends by itself
  *
- * Each victim gets a marker beforehand, with the reason and the process that ends its lease. Its
- * process reads the marker when the store does not know the lease any more, stops to believe in the
- * lease, and removes the marker, which lasts longer than the lease would have. So once no marker is
- * left, no process believes in an ended lease; `overlap` is 0 only then.
+ * Each victim first gets a marker, with the reason and the process that ends its lease. The marker
+ * lasts longer than the lease. When the store does not know a lease any more, its process reads the
+ * marker, stops to believe in the lease, and removes the marker. So once no marker is left, no
+ * process believes in an ended lease; `overlap` is 0 only then.
  *
  * A mutex's lease may go from task to task without a command. So the store knows its process, by
- * the id of the first task, and not which task holds.
+ * the first task's id, and not which task holds.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';
@@ -27,24 +27,24 @@ import { quote } from '../base/text.js';
 /** The most leases that learn the reason. */
 const TOLD_MAX = 100;
 const DAY = 86_400_000;
-/** A marker lasts this much longer than the lease, in ms. */
+/** A marker lasts this much longer than the lease. */
 const MARGIN_MS = 1000;
 
 export interface Force {
-  /** The id of one lease, which must not be that of a later task of its process; or `''`. */
+  /** Of one lease, not of a later task of its process; or `''`. */
   readonly id: string;
-  /** The id of one holder, whichever of its tasks holds now; or `''`. */
+  /** Of one holder, whichever of its tasks holds; or `''`. */
   readonly holder: string;
   readonly reason: string;
   readonly wait: number;
 }
 
-/** What a forced release has done. */
+/** The effect of a forced release. */
 export interface ForcedRelease {
   readonly ended: number;
   /**
-   * Ms for which a process may still believe in a lease that was ended, beside the next holder. 0
-   * if each has confirmed the end, or if no time of its lease is left.
+   * Ms for which a process may still believe in an ended lease, beside the next holder. 0 if each
+   * has confirmed the end, or its lease has no time left.
    */
   readonly overlap: number;
 }
@@ -71,7 +71,7 @@ class ForceRelease {
     this.#core = core;
     this.#key = key;
     this.#force = force;
-    // the store knows a lease that was handed on by the id of its root
+    // the store knows a lease that was handed on by its root's id
     this.#root = (force.id || force.holder).split('/', 1)[0] as string;
   }
 
@@ -88,7 +88,7 @@ class ForceRelease {
       const command = { op: 'forceRelease', key, id: this.#root, retention } as const;
       const reply = await ask(core, command, 'HOLDFAST_UNCERTAIN');
       ended.push(...reply.ended);
-      // the time left in the store is above that in which the holder believes
+      // the store's time left is above the holder's
       until = Math.max(until, core.clock.now() + reply.left / 1000);
       if (reply.ended.length < FORCE_LIMIT) break;
     }
@@ -98,7 +98,7 @@ class ForceRelease {
     return { ended: ended.length, overlap };
   }
 
-  /** Rejects with `HOLDFAST_REFUSED` unless the lease cannot be that of another task. */
+  /** Rejects with `HOLDFAST_REFUSED` if the lease may be another task's. */
   async #certain(id: string): Promise<void> {
     const own = this.#core.watchdog.find(this.#root);
     if (own !== undefined) {
@@ -147,7 +147,7 @@ class ForceRelease {
     return this.#root === '' || id === this.#root || ids.includes(this.#root);
   }
 
-  /** True once no process believes in one of these leases; false if unknown in time. */
+  /** True once no process believes in these leases; false if unknown in time. */
   async #confirmed(ended: readonly string[]): Promise<boolean> {
     const keys = ended.map((id) => this.#markers.get(id));
     if (this.#force.wait === 0 || keys.includes(undefined)) return false;

@@ -1,10 +1,10 @@
-/** Options that are common to latches and barriers. */
+/** Options of latches and barriers. */
 import { badOption } from '../base/errors.js';
 import { duration, known } from '../base/checks.js';
 
-/** Options of one `await` of a latch or a barrier. */
+/** Options of one `await`. */
 export interface WaitOptions {
-  /** Longest time to wait, in ms. Default: no limit. */
+  /** In ms. Default: no limit. */
   readonly wait?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -15,54 +15,50 @@ import type { ServerInfo } from '../store/server-info.js';
 import * as failures from '../acquire/failures.js';
 import { quote } from '../base/text.js';
 
-/** A holder or a waiter, as its own process described it. */
+/** A holder or a waiter, by its own description. */
 export interface Participant {
-  /** The id of the acquisition. */
+  /** Of the acquisition. */
   readonly id: string;
-  /** The `sharedBy` option of the acquisition, or the owner of `ownerLocks`. */
+  /** The `sharedBy` option, or the owner of `ownerLocks`. */
   readonly sharedBy: string | undefined;
   readonly label: string | undefined;
   readonly host: string | undefined;
-  /** The id of its process on that machine. */
+  /** On its machine. */
   readonly pid: number | undefined;
 }
 
-/** A holder of a lock. */
 export interface HolderInfo extends Participant {
-  /** 1 for a mutex or a reader, all of them for a writer. */
+  /** 1 for a mutex or a reader, all for a writer. */
   readonly permits: number;
   readonly fence: number;
   /**
    * The last fence that is reserved for it. It is above `fence` if the process may hand the lease
-   * on to its own waiters: a lease that it handed on has a fence in this range, and the id of this
-   * holder, a slash and a number.
+   * on to its own waiters: such a lease has a fence in this range, and this holder's id, a slash
+   * and a number.
    */
   readonly lastFence: number;
-  /** How many acquisitions wait for it in its own process, as last reported by that process. */
+  /** Acquisitions that wait in its own process, as last reported by it. */
   readonly localWaiters: number;
-  /** Ms until the lease ends if it is not renewed, by the server's clock. */
+  /** Ms until the lease ends without a renewal, by the server's clock. */
   readonly remaining: number;
   /** Ms since the grant. */
   readonly heldFor: number;
-  /** How many holds share the lease; 1 without `sharedBy`. */
+  /** The holds that share the lease; 1 without `sharedBy`. */
   readonly holds: number;
 }
 
-/** A waiter in the queue of a lock. */
 export interface WaiterInfo extends Participant {
-  /** The permits that it waits for. */
+  /** That it waits for. */
   readonly permits: number;
-  /** Whether it must not be overtaken, see the `fair` option. */
+  /** Must not be overtaken, see `fair`. */
   readonly fair: boolean;
-  /**
-   * How many acquisitions of its process this place stands for, as last reported by that process.
-   */
+  /** Acquisitions of its process for which this place stands, as last reported by it. */
   readonly localWaiters: number;
   /** Ms since it joined the queue. */
   readonly waitedFor: number;
 }
 
-/** A waiter at a condition of a lock. */
+/** A waiter at a condition. */
 export interface ParkedInfo extends Participant {
   readonly condition: string;
   /** Ms since it gave up the lock. */
@@ -74,37 +70,33 @@ export interface LockInfo {
   readonly key: string;
   /** 1 for a mutex, 2³⁰ for a read-write lock. */
   readonly permits: number;
-  /**
-   * The permits that are held. May exceed `permits` for a while after those of a semaphore were
-   * reduced.
-   */
+  /** The held ones; for a while above `permits` after a semaphore's were reduced. */
   readonly used: number;
-  /** The last one that was granted or reserved. */
+  /** The last that was granted or reserved. */
   readonly fence: number;
-  /** The first 100, ordered by expiry. A mutex has at most one. */
+  /** The first 100 by expiry. */
   readonly holders: readonly HolderInfo[];
   readonly holderCount: number;
   /** The first 100, in queue order. */
   readonly waiters: readonly WaiterInfo[];
   readonly waiterCount: number;
-  /** The first 100 waiters at conditions. */
+  /** The first 100 at conditions. */
   readonly parked: readonly ParkedInfo[];
   readonly parkedCount: number;
-  /** How each server of a quorum answered last. */
+  /** The last answer of each server of a quorum. */
   readonly servers?: readonly ServerInfo[];
 }
 
-/** Options of `list`. */
 export interface ListOptions {
   /**
-   * Called for each key under the prefix whose record cannot be read: another program wrote it, or
-   * it was damaged. The error's `key` names it, its code is `HOLDFAST_REFUSED`, and its `cause` is
-   * the answer of the server. Without it such keys are skipped.
+   * Called for each key under the prefix whose record cannot be read, because another program wrote
+   * it or it was damaged. The error has the `key`, the code `HOLDFAST_REFUSED`, and the server's
+   * answer as `cause`. Default: such keys are skipped.
    */
   readonly onUnreadable?: ((error: HoldfastError) => void) | undefined;
   /**
-   * Whether to list markers too: the slots of schedules, and the reasons of forced releases. Their
-   * keys contain U+001F. Default `false`.
+   * Also lists markers: the slots of schedules, and the reasons of forced releases. Their keys
+   * contain U+001F. Default `false`.
    */
   readonly markers?: boolean | undefined;
 }
@@ -112,8 +104,8 @@ export interface ListOptions {
 export const SHOWN_MAX = 100;
 
 /**
- * `null` if the lock has no holder, no waiter and no waiter at a condition.
- * @param limit the most of each that are shown
+ * `null` without a holder, a waiter and a waiter at a condition.
+ * @param limit of each list
  */
 export async function inspect(
   core: Core,
@@ -167,7 +159,7 @@ export function info({ store }: Core, key: string, reply: InspectReply): LockInf
   return servers === undefined ? found : { ...found, servers };
 }
 
-/** One literal: a list has one for each lock, and each spread would copy an object. */
+/** One literal, because a spread would copy an object for each lock of a list. */
 function holderInfo(view: HolderView, now: number): HolderInfo {
   const { fence, tasks } = view;
   const { label, host, pid } = metaOf(view.meta);
@@ -198,7 +190,7 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
   return { ...party(view), condition: view.condition, waitedFor };
 }
 
-/** Metadata that cannot be parsed is omitted; no decision depends on it. */
+/** Omits metadata that cannot be parsed; no decision depends on it. */
 export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
   const { label, host, pid } = metaOf(meta);
   return { id, sharedBy: owner || undefined, label, host, pid };
@@ -206,7 +198,7 @@ export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView)
 
 type Meta = Pick<Participant, 'label' | 'host' | 'pid'>;
 
-/** Kept, because all leases of one process have the same. */
+/** All leases of a process have the same. */
 let last: { readonly text: string; readonly meta: Meta } | undefined;
 
 function metaOf(text: string): Meta {

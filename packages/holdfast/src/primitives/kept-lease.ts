@@ -1,13 +1,13 @@
 /**
- * A lease that the store keeps for a minimum time, also if the holder's process dies.
+ * A lease that the store keeps for a minimum time, also if its process dies.
  *
  *     held --keep--> kept --end, early--> detached --minimum over--> released, or expired
  *        \              \--end, after the minimum--> released
  *         \--end--> released
  *
- * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease expires). The expiry is
- * extended in the store before the work starts, so it also holds if the process is killed.
- * `keepUntil` of the hold makes `close` respect it.
+ * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease expires). The store extends
+ * the expiry before the work starts, so it holds if the process is killed. `close` respects the
+ * hold's `keepUntil`.
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
@@ -30,14 +30,13 @@ export class KeptLease extends Lease {
   }
 
   /**
-   * Makes the store keep the lease for `ms` from now, by its clock. Rejects with `HOLDFAST_LOST` if
-   * the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store does not reply before the lease
-   * ends.
+   * Makes the store keep the lease for `ms` from now. Rejects with `HOLDFAST_LOST` if the lease has
+   * ended, and with `HOLDFAST_UNCERTAIN` if it ends before the store replies.
    */
   async keep(ms: number): Promise<void> {
     const hold = this.#hold;
     const { clock } = this.#core;
-    // neither a fast local clock nor a `close` before the reply may end the lease early
+    // neither a fast local clock nor an early `close` may end the lease
     const margin = ms > 0 ? ms + drift(ms) : 0;
     hold.keepUntil = clock.now() + margin;
     // the lease in the store ends no earlier than `validUntil`
@@ -46,16 +45,15 @@ export class KeptLease extends Lease {
     if (!(await this.verify())) throw hold.lossError();
   }
 
-  /** This process does not release the lease, so it ends at its expiry. */
+  /** The lease ends at its expiry, and not by this process. */
   leave(): void {
     this.#core.releaser.leave(this.#hold);
   }
 
   /**
    * Ends the lease in this process, and in the store if its minimum time is over. Resolves to the
-   * outcome of the release, or to `undefined` if the store must still keep the lease. It is then
-   * released at the end of the minimum time if this process still runs and its `Holdfast` is open;
-   * otherwise it expires.
+   * outcome of the release; to `undefined` if the store must keep the lease. Then it is released at
+   * the end of the minimum time, if this process runs and its `Holdfast` is open, or it expires.
    */
   async end(): Promise<ReleaseOutcome | undefined> {
     const { clock } = this.#core;

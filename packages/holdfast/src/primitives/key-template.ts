@@ -1,9 +1,9 @@
 /**
- * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once and filled
- * in for each call. `{{` and `}}` stand for single braces.
+ * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once. `{{` and
+ * `}}` stand for single braces.
  *
  * With several arguments, a backslash precedes each backslash of a value, and each character that
- * could be taken for the text between two values: no two lists of values have the same key.
+ * could be taken for the text between two values, so different values have different keys.
  */
 import { badOption } from '../base/errors.js';
 
@@ -31,7 +31,7 @@ export function keyTemplate(template: string): (args: readonly unknown[]) => str
   }
   const end = text + template.slice(from);
   const between = texts.slice(1);
-  // nothing would tell where one value ends and the next begins
+  // nothing would separate two values
   if (between.includes(''))
     throw badOption('key', 'a key with text between two arguments', template);
   const marks = new Set(['\\', ...Array.from(between.join(''))]);
@@ -47,7 +47,7 @@ function valueAt(args: readonly unknown[], path: readonly string[]): string {
   for (const name of path) {
     value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
   }
-  // other types would give different arguments the same key: `undefined`, `[object Object]`
+  // other types would give different arguments one key: `undefined`, `[object Object]`
   if (!/^(string|number|bigint|boolean)$/.test(typeof value)) {
     const expected = `made of strings, numbers and booleans; {${path.join('.')}} must be one`;
     throw badOption('key', expected, value);

@@ -1,7 +1,6 @@
 /**
- * The count-down latch: a gate that opens once, when its count reaches zero, and stays open.
- * `engine/gate.ts` keeps the count and breaks generations; `gates/gate-waiters.ts` has the waiters
- * of this process.
+ * The count-down latch. `engine/gate.ts` keeps the count and breaks generations;
+ * `gates/gate-waiters.ts` has the waiters of this process.
  */
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
@@ -9,19 +8,18 @@ import type { GateSubject } from './gates/gate-waiter.js';
 import { GatePart } from './gates/gate-part.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
-/** All users of a key must give the same count. */
 export interface LatchOptions {
-  /** The counts that open the latch. 1 to 100,000. */
+  /** The counts that open the latch, equal for all users of the key. 1 to 100,000. */
   readonly count: number;
   /**
-   * Longest time between two counts, in ms; after it the latch is broken. 10 to 86,400,000; default
+   * Longest time between two counts, in ms; then the latch is broken. 10 to 86,400,000; default
    * 3,600,000 (one hour). A count never shortens the time that an earlier one gave.
    */
   readonly ttl?: number | undefined;
   /**
    * Ms for which the store remembers an open or broken latch, for late callers. 1,000 to
-   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`. The longest one of
-   * the callers of a generation counts.
+   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`. The longest of a
+   * generation's callers counts.
    */
   readonly retention?: number | undefined;
 }
@@ -31,12 +29,14 @@ const HOUR = 3_600_000;
 const COUNT_MAX = 100_000;
 const LATCH = new Set<string>(['count', 'ttl', 'retention']);
 
-/** A gate at which any number of callers wait until its count reaches zero. */
+/**
+ * A gate that opens once, when its count reaches zero, and stays open for any number of waiters.
+ */
 export class Latch {
   readonly key: string;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** As last reported by the store; 0 before the first reply. */
+  /** As last reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -54,17 +54,15 @@ export class Latch {
 
   /**
    * Counts down by `by`, and resolves to the remaining count. The last count opens the latch and
-   * wakes all waiters in all processes. Counting down an open latch does nothing.
+   * wakes all waiters in all processes. On an open latch it does nothing.
    *
    * A call counts at most once, even if its request is retried or delayed, and never in a
-   * generation that began after the call (more than a round trip after it, by the clock of the
-   * store). If a `reset` or `delete` reaches the store first, the call rejects with
-   * `HOLDFAST_BROKEN`.
+   * generation that began after the call (more than a round trip after it, by the store's clock).
+   * If a `reset` or `delete` reaches the store first, it rejects with `HOLDFAST_BROKEN`.
    *
-   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, `HOLDFAST_MISMATCH` if the key is
-   * in use with another count or as a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply
-   * (the call may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or
-   * `HOLDFAST_BAD_OPTION`.
+   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, `HOLDFAST_MISMATCH` if the key
+   * has another count or is a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply (the call
+   * may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    *
    * @param by 1 to 100,000; default 1
    */
@@ -80,13 +78,12 @@ export class Latch {
 
   /**
    * Waits until the latch is open: without a limit, or for `wait` ms (with 0 it checks once).
-   * Resolves at once if it is open already.
    *
    * Cancellation: if `signal` aborts or the wait ends, the waiter is removed; the count is
    * unchanged.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, with `HOLDFAST_BROKEN` if there was no
-   * count for `ttl` ms, if the latch was reset, or if the store forgot it; and as `countDown` does.
+   * count for `ttl` ms, the latch was reset, or the store forgot it; and as `countDown` does.
    */
   async await(options: WaitOptions = {}): Promise<void> {
     const request = { by: 0, waits: true, generation: 0, ...checkAwait(options) };
@@ -96,19 +93,19 @@ export class Latch {
   }
 
   /**
-   * The remaining count, by one read-only request: 0 if the latch is open, the full count if it is
-   * unused. Rejects with `HOLDFAST_BROKEN` if it is broken, and with `HOLDFAST_MISMATCH` if it has
-   * another count.
+   * The remaining count, by one read-only request: 0 if open, the full count if unused. Rejects
+   * with `HOLDFAST_BROKEN` if the latch is broken, and with `HOLDFAST_MISMATCH` if it has another
+   * count.
    */
   async count(): Promise<number> {
     return this.#core.part(GatePart).commands.missing(this.#subject);
   }
 
   /**
-   * Begins a new generation, and discards the counts of the current one. Its waiters are rejected
-   * with `HOLDFAST_BROKEN`, unless it is open. Two simultaneous resets may begin only one
-   * generation. Rejects with `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to
-   * change the count), and with `HOLDFAST_UNCERTAIN` if the store does not reply.
+   * Begins a new generation without the counts of the current one, whose waiters are rejected with
+   * `HOLDFAST_BROKEN`, unless it is open. Two simultaneous resets may begin only one. Rejects with
+   * `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to change the count), and with
+   * `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
     const { commands } = this.#core.part(GatePart);
@@ -118,9 +115,9 @@ export class Latch {
   }
 
   /**
-   * Deletes the latch. Its waiters are rejected with `HOLDFAST_BROKEN`, unless it is open. The key
-   * is then as if never used: the next call creates a latch with its own count, or a barrier. Late
-   * callers of an open latch wait again. Two simultaneous deletions delete once. Rejects with
+   * Deletes the latch; its waiters are rejected with `HOLDFAST_BROKEN`, unless it is open. The key
+   * is then unused: the next call creates a latch with its own count, or a barrier. Late callers of
+   * an open latch wait again. Two simultaneous deletions delete once. Rejects with
    * `HOLDFAST_MISMATCH` if the key is a barrier, with `HOLDFAST_UNCERTAIN` if the store does not
    * reply, and as `count` does.
    */
@@ -129,7 +126,7 @@ export class Latch {
     const { current, fate } = await commands.lookAtAny(this.#subject);
     if (fate === 'unknown') return;
     const { retention, unreachableAfter } = this.#core.settings;
-    // longer than a count that is under way may be repeated
+    // longer than a count may be repeated
     const subject = { ...this.#subject, count: 0, ttl: 0, retention: retention + unreachableAfter };
     await commands.endGeneration(subject, current, 'deleted');
     this.#generation = 0;

@@ -6,11 +6,11 @@
  *       |\---step down (close, stop)--> over here; the lease is kept until `resign`
  *       \----handed over--> over here; another process continues the term
  *
- * While the lease is in doubt, `leads` is false, but the term is not over.
+ * While the lease is in doubt, `leads` is false, but the term goes on.
  *
  * Invariants: I7 (`signal` aborts and `leads` is false no later than the lease ends on this clock)
- * and I8 (an aborted `signal` stays aborted). `signal` aborts at any end of the term, so work only
- * has to watch `signal`.
+ * and I8 (an aborted `signal` stays aborted). `signal` aborts at any end of the term, so work
+ * watches only that.
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
@@ -18,26 +18,23 @@ import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
 import { quote } from '../base/text.js';
 
-/**
- * One term of a leader, from its election to its end. Candidates are elected in the order of their
- * arrival at the store.
- */
+/** One term of a leader. Candidates are elected in the order of arrival at the store. */
 export class Leadership implements AsyncDisposable {
   readonly #lease: Lease;
   readonly #over = new AbortController();
   readonly #changed: () => void;
   readonly #unhook: () => void;
-  /** `leads` returned false only because the lease was in doubt. */
+  /** `leads` was false only because of a doubt. */
   #showedDoubt = false;
 
   /**
    * @internal
-   * @param resignsItself true if the caller resigns when the `Holdfast` starts to close
+   * @param resignsItself the caller resigns when the `Holdfast` starts to close
    */
   constructor(core: Core, lease: Lease, resignsItself: boolean, changed: () => void) {
     this.#lease = lease;
     this.#changed = changed;
-    // the caller of a lost term may never call `resign`
+    // the caller of a lost term may never resign
     const lost = (): void => {
       this.stepDown(lease.signal.reason);
       this.#unhook();
@@ -59,7 +56,7 @@ export class Leadership implements AsyncDisposable {
     return this.#lease.key;
   }
 
-  /** The id of the candidature, never used again. */
+  /** That of the candidature, never used again. */
   get id(): string {
     return this.#lease.id;
   }
@@ -75,21 +72,20 @@ export class Leadership implements AsyncDisposable {
   /**
    * Aborts when the term is over. The reason is `HOLDFAST_LOST` when the lease is lost (at the
    * latest when it ends on this machine's monotonic clock, before another candidate can lead),
-   * `HOLDFAST_CLOSED` when the `Holdfast` closes, the reason of the caller's signal when `lead` is
-   * stopped, and an `AbortError` after `resign`.
+   * `HOLDFAST_CLOSED` when the `Holdfast` closes, the caller's reason when `lead` is stopped, and
+   * an `AbortError` after `resign`.
    *
    * It cannot abort while the event loop is blocked: check `leads` after long synchronous work.
    */
   get signal(): AbortSignal {
-    // this getter notices a deadline that passed while the event loop was blocked
+    // this getter notices a deadline that passed in a blocked event loop
     void this.#lease.signal;
     return this.#over.signal;
   }
 
   /**
-   * True while this is certainly the leader; each read compares the deadline with the clock. False
-   * while the lease is in doubt (see {@link Lease.held}), although the term may continue: use
-   * `verify`.
+   * True while this is certainly the leader; each read looks at the clock. False while the lease is
+   * in doubt (see {@link Lease.held}), although the term may continue: use `verify`.
    */
   get leads(): boolean {
     if (this.#over.signal.aborted) return false;
@@ -99,17 +95,16 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Resolves to `leads` once it is certain: at once if the lease is not in doubt, otherwise when
-   * the store has replied or the term is over.
+   * Resolves to `leads` once it is certain: when the lease is not in doubt, or the term is over.
    */
   async verify(): Promise<boolean> {
     return (await this.#lease.verify()) && !this.#over.signal.aborted;
   }
 
   /**
-   * Ends the term and hands off to the next candidate. Resolves to `lost` if the term had ended
-   * before. Repeated calls return the same result. Rejects with `HOLDFAST_UNCERTAIN` if the store
-   * does not reply; the release is then retried in the background until the lease has expired.
+   * Ends the term and hands off to the next candidate. Resolves to `lost` if it had ended before.
+   * Repeated calls return the same result. Rejects with `HOLDFAST_UNCERTAIN` if the store does not
+   * reply; the release is then retried in the background until the lease has expired.
    */
   async resign(): Promise<ReleaseOutcome> {
     this.#unhook();
@@ -121,7 +116,7 @@ export class Leadership implements AsyncDisposable {
     }
   }
 
-  /** Resigns at the end of an `await using` block. */
+  /** Resigns. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resign();
   }
@@ -135,7 +130,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Ends the term in this process after its lease was handed over to another one.
+   * Another process continues the term.
    * @internal
    */
   handedOver(): void {
@@ -144,7 +139,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * True if `leads` returned false since the last call although the term continues. Waits while the
+   * Whether `leads` returned false since the last call although the term continues. Waits while the
    * lease is in doubt.
    * @internal
    */
@@ -155,7 +150,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Ends the term in this process; the lease is kept until `resign`.
+   * Keeps the lease until `resign`.
    * @internal
    */
   stepDown(reason: unknown): void {

@@ -7,7 +7,7 @@ import { MARK } from '../base/marker-key.js';
 import { matchingKeys } from '../store/glob.js';
 import { UnreadableRecord } from '../store/port.js';
 
-/** Locks are inspected in batches of this size, so many of them at a time. */
+/** So many locks are inspected at a time. */
 const BATCH = 256;
 const UNDER_WAY = 6;
 
@@ -22,7 +22,7 @@ export async function* list(
   let batch: string[] = [];
   const inspectBatch = (): void => {
     const inspecting = inspectAll(core, batch, onUnreadable);
-    // the caller may not take what has failed
+    // the caller may never take it
     inspecting.catch(() => undefined);
     underWay.push(inspecting);
     batch = [];
@@ -46,7 +46,7 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
   }
 }
 
-/** One promise for the batch, not one for each lock. */
+/** One promise for a batch. */
 async function inspectAll(
   core: Core,
   keys: readonly string[],
@@ -83,7 +83,7 @@ async function inspectAll(
   return found.filter((one) => one !== null);
 }
 
-/** Throws for any failure but an unreadable record. */
+/** Throws any other failure. */
 function unreadable(key: string, error: unknown, report: ListOptions['onUnreadable']): null {
   const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
   if (!(error instanceof UnreadableRecord)) throw ours;

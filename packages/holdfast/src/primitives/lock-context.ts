@@ -1,19 +1,19 @@
 /**
- * The leases under which the running code was started, in its asynchronous context. Reentrant runs
- * and decorated methods write it; other runs do not, because it costs time.
+ * The leases of the running code's asynchronous context. Reentrant runs and decorated methods write
+ * it; other runs do not, because it costs time.
  *
- * Work that is not awaited keeps its context after the lease is over. So the context only names the
- * lease, which itself says whether it is held.
+ * Work that is not awaited keeps its context after the lease is over, so the lease itself says
+ * whether it is held.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Core } from '../acquire/core.js';
 import type { Lease } from '../lease/lease.js';
 
 interface ContextEntry {
-  /** The same key in two stores means two locks. */
+  /** One key in two stores means two locks. */
   readonly core: Core;
   readonly lease: Lease;
-  /** The lease belongs to a reentrant run. */
+  /** Of a reentrant run. */
   readonly reentrant: boolean;
 }
 

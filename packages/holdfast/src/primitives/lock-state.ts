@@ -1,4 +1,4 @@
-/** Questions about a lock that change nothing: who has it, for how long, and which place it has. */
+/** Questions about a lock that change nothing. */
 import { aborted, onAbort } from '../base/abort.js';
 import * as failures from '../acquire/failures.js';
 import type { Core } from '../acquire/core.js';
@@ -13,7 +13,7 @@ export function stateOf(core: Core, key: string, limit = 1): Promise<InspectRepl
   return ask(core, { op: 'inspect', key, limit });
 }
 
-/** The number of acquisitions before the first one of this instance; `null` if none waits. */
+/** The acquisitions before the first one of this instance; `null` if none waits. */
 export async function placeOf(core: Core, key: string): Promise<number | null> {
   const { waiters } = await stateOf(core, key, SHOWN_MAX);
   let before = 0;
@@ -21,11 +21,11 @@ export async function placeOf(core: Core, key: string): Promise<number | null> {
     if (id.startsWith(`${core.id}.`)) return before;
     before += Math.max(1, tasks);
   }
-  // behind a lease of this process no waiter is in the store's queue
+  // waiters behind a lease of this process are not in the store's queue
   return core.acquisitions.roots.localWaiters(key) > 0 ? before : null;
 }
 
-/** Asks for the state until `enough`; false if the wait ends before. */
+/** Asks until `enough`; false if the wait ends before. */
 export async function poll(
   core: Core,
   key: string,

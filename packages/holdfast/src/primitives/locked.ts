@@ -1,8 +1,8 @@
 /**
  * Methods that run under the lock of a key: a decorator that calls `Mutex.run`. A standard
  * decorator receives the method and a context object; a legacy one (`experimentalDecorators`) the
- * prototype, the name and the descriptor. The arguments tell which one it is. Code that a locked
- * method calls can find the method's lease, see `lock-context.ts`.
+ * prototype, the name and the descriptor. Code that a locked method calls can find its lease, see
+ * `lock-context.ts`.
  */
 import { badOption, HoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
@@ -14,23 +14,23 @@ import type { MutexOptions } from './plain-mutex.js';
 import { innermost, under } from './lock-context.js';
 import { quote } from '../base/text.js';
 
-/** Options of a locked method: those of its lock, and those of each acquisition. */
+/** Options of the lock, and of each acquisition. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
-/** A method that can be locked: it returns a promise. */
+/** A method that returns a promise. */
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
 /** A template, or a function of the method's arguments. */
 export type LockedKey = string | ((...args: never[]) => string);
 
-/** A method whose arguments the key function does not accept does not compile. */
+/** The key function must accept the method's arguments. */
 export type KeyMatchesMethod<M extends AsyncMethod, K extends LockedKey> = K extends string
   ? unknown
   : K extends (...args: Parameters<M>) => string
     ? unknown
     : { readonly 'the key cannot be made of the arguments of this method': never };
 
-/** Decorates a method of `Self`, or of any class (`never`), as a standard or a legacy decorator. */
+/** A standard or legacy decorator of a method of `Self`, or of any class (`never`). */
 export interface LockedDecorator<Self, K extends LockedKey> {
   <M extends AsyncMethod>(
     method: M & KeyMatchesMethod<M, K>,
@@ -46,20 +46,19 @@ export interface LockedDecorator<Self, K extends LockedKey> {
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Makes a method run under the lock of a key. A call acquires the lock, runs the method, and
- * releases the lock, also if the method throws. The lease is renewed while it runs. The call
- * rejects with the method's own error, and as `Mutex.run` does. The method keeps its `this`,
- * arguments, name and result.
+ * Makes a method run under the lock of a key: a call acquires the lock, runs the method while the
+ * lease is renewed, and releases the lock, also if the method throws. The call rejects with the
+ * method's own error, and as `Mutex.run` does. The method keeps its `this`, arguments, name and
+ * result.
  *
- * Only for methods that return a promise: others do not compile, and decorating a generator throws
- * `HOLDFAST_BAD_OPTION`. Works with standard decorators and with `experimentalDecorators`, on
- * methods and static methods.
+ * Only for methods that return a promise, static ones too: others do not compile, and decorating a
+ * generator throws `HOLDFAST_BAD_OPTION`. Works with standard decorators and with
+ * `experimentalDecorators`.
  *
  * @param holdfast an instance, or a function that returns it: `(self: Orders) => self.holdfast`
  * @param key a template, in which `{0}` is the first argument and `{0.id}` a property of it; or a
  *   function of the method's arguments
- * @param options those of a mutex and of an acquisition. With `reentrant: true` a locked method may
- *   call another one of the same key.
+ * @param options with `reentrant: true` a locked method may call another one of the same key
  */
 export function locked<K extends LockedKey, Self = never>(
   holdfast: Holdfast | ((self: Self) => Holdfast),
@@ -84,9 +83,9 @@ export function locked<K extends LockedKey, Self = never>(
 
 /**
  * The lease of the innermost locked method or reentrant run around the running code, with `key` of
- * that key; `undefined` if there is none. It may be over if the method that started this code has
- * ended: check `held`.
- * @param holdfast considers only locks of this instance; the same key in two stores means two locks
+ * that key; or `undefined`. It may be over if the method that started this code has ended: check
+ * `held`.
+ * @param holdfast considers only locks of this instance; one key in two stores means two locks
  */
 export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefined {
   const core = holdfast?.mutex(key ?? 'any').acquirer.core;
@@ -109,7 +108,7 @@ export function assertLocked(key: string, holdfast?: Holdfast): Lease {
   return lease;
 }
 
-/** The checked arguments of one use of `locked`. */
+/** The checked arguments of `locked`. */
 class Plan {
   readonly #find: (self: unknown) => Holdfast;
   readonly #key: (self: unknown, args: unknown[]) => string;
@@ -131,7 +130,7 @@ class Plan {
     this.#reentrant = lock.reentrant === true || lock.reentrant === 'refuse';
     this.#key = keyOf(key);
     this.#find = typeof holdfast === 'function' ? holdfast : () => holdfast;
-    // with a known instance, its options are checked when the class is defined
+    // a known instance's options are checked when the class is defined
     if (typeof holdfast !== 'function') checkHoldfast(holdfast).mutex('any', lock);
   }
 
@@ -179,7 +178,7 @@ interface Reflection {
   defineMetadata?(key: unknown, value: unknown, target: object): void;
 }
 
-/** Copies the name, the number of arguments, and the metadata of other decorators. */
+/** Also the metadata of other decorators. */
 function copyMetadata(wrapped: Method, method: Method): Method {
   for (const name of Reflect.ownKeys(method)) {
     const property = Object.getOwnPropertyDescriptor(method, name);

@@ -1,6 +1,6 @@
 /**
  * Markers: leases that nothing renews or releases, so that the store remembers a fact for some
- * time. `list` leaves them out.
+ * time. `list` omits them.
  */
 import type { Core } from '../acquire/core.js';
 import type { AcquireRequest } from '../acquire/call.js';
@@ -9,7 +9,7 @@ import type { LockOptions } from '../base/options.js';
 import { Acquirer, plainLease } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 
-/** Sets a marker for `ttl` ms; `null` if it is set already. The caller may still release it. */
+/** `null` if it is set already. The caller may release it. */
 export function mark(
   core: Core,
   key: string,
@@ -20,14 +20,14 @@ export function mark(
   const options: LockOptions = { fair: true, ttl, renew: false, label };
   const make = (...args: ConstructorParameters<typeof KeptLease>): KeptLease =>
     new KeptLease(...args);
-  // also while the instance closes: a run that ends then says how it has ended
+  // also while the instance closes, for the end of a run
   const send = (request: AcquireRequest): Promise<Hold | null> =>
     core.acquisitions.acquire(request);
   const subject = { key, kind: 'mutex', capacity: 1, send } as const;
   return new Acquirer(core, subject, options, make).tryAcquire(1);
 }
 
-/** Waits until a marker has ended; false if `wait` ms pass before. */
+/** False if `wait` ms pass before the marker ends. */
 export async function unmarked(core: Core, key: string, wait: number): Promise<boolean> {
   const options: LockOptions = { fair: true, ttl: 1000, renew: false };
   const acquirer = new Acquirer(core, { key, kind: 'mutex', capacity: 1 }, options, plainLease);

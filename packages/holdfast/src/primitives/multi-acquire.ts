@@ -6,10 +6,9 @@
  *     any --timeout, abort, failure, loss--> released, and rejected
  *
  * A try does not queue; all tries of one turn take one round trip. Only the locks before the first
- * refusal are kept: a waiter holds only locks that come before the awaited one in the order, and
- * waits for one lock at a time, in the store's queue. All acquisitions of several locks use one
- * global order, so a circular wait is impossible (hold-and-wait without circular wait; Havender,
- * 1968). The queue is first in, first out, so no waiter starves (I4).
+ * refusal are kept, and the call waits for one lock at a time, in the store's queue. All calls use
+ * one global order, so a circular wait is impossible (hold-and-wait without circular wait;
+ * Havender, 1968). The queue is first in, first out, so no waiter starves (I4).
  *
  * Invariant: if it ends without a result, each granted lease is released (I6). The core withdraws
  * requests without a reply.
@@ -24,7 +23,7 @@ import { type Acquirer, quietly } from './acquirer.js';
 import { MultiLease } from './multi-lease.js';
 import { quote } from '../base/text.js';
 
-/** Locks to try together after a refusal. Doubled each time all of them are granted. */
+/** Locks to try together after a refusal; doubled when all of them are granted. */
 const PROBE_MIN = 16;
 
 export interface MultiAcquireLimits {
@@ -33,7 +32,7 @@ export interface MultiAcquireLimits {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The leases, and one signal that aborts when any of them is lost. */
+/** One signal aborts when any of the leases is lost. */
 export interface MultiAcquired {
   readonly leases: readonly Lease[];
   readonly lost: AbortSignal;
@@ -55,13 +54,13 @@ export class MultiAcquire {
   readonly #leases: Lease[] = [];
   #until = 0;
   #asked = false;
-  /** Why the store did not reply to the last tries. */
+  /** Why the last tries had no reply. */
   #trouble: Error | undefined;
   readonly #lost = new AbortController();
   /** Its reason is the error to reject with. */
   readonly #end = new AbortController();
 
-  /** @param acquirers in the global order, without duplicates */
+  /** @param acquirers in the global order, each once */
   constructor(
     clock: Clock,
     acquirers: readonly Acquirer<Lease>[],
@@ -115,7 +114,7 @@ export class MultiAcquire {
     }
   }
 
-  /** Tries the next locks in one turn, and keeps those before the first that is not granted. */
+  /** Tries the next locks in one turn; keeps those before the first that is not granted. */
   async #ask(count: number): Promise<boolean> {
     const from = this.#leases.length;
     const asked = this.#acquirers.slice(from, from + count);
@@ -136,14 +135,14 @@ export class MultiAcquire {
       if (inOrder) this.#keep(lease);
       else void quietly(lease.release());
     }
-    // here, so that all releases are sent in one turn
+    // here, so that all releases leave in one turn
     if (failure !== undefined || (!inOrder && this.#bounds.wait === 0)) this.#release();
     if (failure !== undefined) throw failure;
     this.#check();
     return inOrder;
   }
 
-  /** The first tries are awaited without a limit, as with a wait of 0; later ones end at it. */
+  /** The first tries are awaited without a limit, as with a wait of 0. */
   async #inTime<T>(asking: Promise<T>): Promise<T> {
     const limited = this.#asked && Number.isFinite(this.#until) && this.#bounds.wait > 0;
     this.#asked = true;
@@ -157,7 +156,7 @@ export class MultiAcquire {
     }
   }
 
-  /** True if the store may still become reachable within the wait time. */
+  /** Whether the store may become reachable within the wait. */
   #mayWait(error: unknown): boolean {
     return this.#bounds.wait > 0 && isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
   }
@@ -173,9 +172,9 @@ export class MultiAcquire {
     else signal.addEventListener('abort', lose, { once: true });
   }
 
-  /** Throws if the acquisition was cancelled, or a lease that it holds is over. */
+  /** Throws if the call was cancelled, or one of its leases is over. */
   #check(): void {
-    // reading `signal` notices a deadline that passed while the event loop was blocked
+    // reading `signal` notices a deadline that passed in a blocked event loop
     for (const lease of this.#leases) if (lease.signal.aborted) break;
     this.#end.signal.throwIfAborted();
   }

@@ -1,4 +1,4 @@
-/** The leases of several locks, handled as one lease. */
+/** The leases of several locks, as one. */
 import { type HoldfastError, isHoldfastError } from '../base/errors.js';
 import { isLossOf } from '../lease/lease-state.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
@@ -6,7 +6,7 @@ import { duration } from '../base/checks.js';
 import { shownAs } from '../base/shown.js';
 import type { MultiAcquired } from './multi-acquire.js';
 
-/** `uncertain` if the store did not reply for this key. */
+/** `uncertain`: the store did not reply for this key. */
 export type KeyOutcome = ReleaseOutcome | 'uncertain';
 
 const LONGEST_MS = 86_400_000;
@@ -14,20 +14,20 @@ const LONGEST_MS = 86_400_000;
 /**
  * The locks of several keys, granted together.
  *
- * Each key has a lease of its own with its own fence, renewed like every other. They are released
- * together. When one is lost, `signal` aborts and `held` is false; the others stay held until
- * `release`, so that the work can stop safely.
+ * Each key has its own lease, renewed like every other, and fence. They are released together. When
+ * one is lost, `signal` aborts and `held` is false; the others stay held until `release`, so that
+ * the work can stop safely.
  */
 export class MultiLease implements AsyncDisposable {
   static {
     shownAs(this, ({ fences, held, remaining }) => ({ fences, held, remaining }));
   }
 
-  /** Each key once, in the order in which `acquire` waits for them. */
+  /** In the order in which `acquire` waits for them, each once. */
   readonly keys: readonly string[];
   /**
-   * The fence of each key, greater than that of every earlier lease of that key. Fences of
-   * different keys cannot be compared.
+   * By key: greater than that of every earlier lease of the key. Fences of different keys cannot be
+   * compared.
    */
   readonly fences: ReadonlyMap<string, number>;
   readonly #leases: readonly Lease[];
@@ -44,27 +44,27 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Aborts when any of the leases is lost, with the `HOLDFAST_LOST` error of the first one, whose
-   * `key` names the lock. It does not abort on release.
+   * Aborts when a lease is lost, with the `HOLDFAST_LOST` error of the first one, whose `key` names
+   * the lock; not on release.
    */
   get signal(): AbortSignal {
-    // reading `signal` notices a deadline that passed while the event loop was blocked
+    // reading `signal` notices a deadline that passed in a blocked event loop
     for (const lease of this.#leases) if (lease.signal.aborted) break;
     return this.#lost;
   }
 
-  /** True while all the locks are certainly held. */
+  /** True while all are certainly held. */
   get held(): boolean {
     return this.#leases.every(({ held }) => held);
   }
 
-  /** Resolves to `held` once it is certain for each lease, see {@link Lease.verify}. */
+  /** Resolves to `held` once it is certain, see {@link Lease.verify}. */
   async verify(): Promise<boolean> {
     const verified = await Promise.all(this.#leases.map((lease) => lease.verify()));
     return verified.every(Boolean) && this.held;
   }
 
-  /** Ms for which all are certainly held without another renewal. 0 if one is not held. */
+  /** Ms for which all are certainly held without a renewal; 0 if one is not held. */
   get remaining(): number {
     let least = Number.POSITIVE_INFINITY;
     for (const lease of this.#leases) least = Math.min(least, lease.remaining);
@@ -77,9 +77,9 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Makes sure that all locks are held for at least `ms` from now: extends those that are too
-   * short, in one round trip. Resolves to the remaining time. Rejects as `Lease.ensure` does; the
-   * error of a lost lease takes precedence.
+   * Makes sure that all locks are held for at least `ms` from now: extends shorter ones, in one
+   * round trip. Resolves to the remaining time. Rejects as `Lease.ensure` does; the error of a lost
+   * lease takes precedence.
    */
   async ensure(ms: number): Promise<number> {
     duration('ms', ms, 0, 0, LONGEST_MS);
@@ -88,21 +88,21 @@ export class MultiLease implements AsyncDisposable {
 
   /**
    * Extends all leases to at least `ms` from now, in one round trip. Resolves and rejects as
-   * `ensure` does. If one extension fails, the other leases stay extended.
+   * `ensure` does. If one fails, the others stay extended.
    */
   async extend(ms: number): Promise<number> {
     duration('ms', ms, 0, 1, LONGEST_MS);
     return this.#each((lease) => lease.extend(ms));
   }
 
-  /** The outcome of the release for each key; empty until it has ended. */
+  /** The outcome of the release by key; empty before its end. */
   get outcomes(): ReadonlyMap<string, KeyOutcome> {
     return this.#outcomes;
   }
 
   /**
-   * Releases all locks, in one round trip. Resolves to `lost` if one of them was lost before, to
-   * `kept` if one has other holds, otherwise to `freed`. `outcomes` has that of each key.
+   * Releases all locks, in one round trip. Resolves to `lost` if one was lost before, to `kept` if
+   * one has other holds, otherwise to `freed`. `outcomes` has that of each key.
    *
    * Repeated calls return the same result, and never affect a newer lease. Rejects with
    * `HOLDFAST_UNCERTAIN` if the store does not reply for one of them; that release is retried in
@@ -113,13 +113,13 @@ export class MultiLease implements AsyncDisposable {
     return this.#released;
   }
 
-  /** Releases at the end of an `await using` block. A lost lock does not cause an error here. */
+  /** Releases. A lost lock causes no error here. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
   }
 
   /**
-   * The error of the lease that was lost first, if one was lost.
+   * The error of the lease that was lost first.
    * @internal
    */
   get loss(): HoldfastError {
@@ -162,7 +162,7 @@ export class MultiLease implements AsyncDisposable {
     const answers = await Promise.allSettled(this.#leases.map(what));
     const failed = answers.filter((answer) => answer.status === 'rejected');
     const reasons = failed.map(({ reason }) => reason as Error);
-    // a loss is final, so it takes precedence over the uncertain result of another lease
+    // a loss is final, an uncertain result is not
     const worst = reasons.find((reason) => isHoldfastError(reason, 'HOLDFAST_LOST')) ?? reasons[0];
     if (worst !== undefined) throw worst;
     return this.remaining;

@@ -1,4 +1,4 @@
-/** The mutex with conditions, and with questions about its state. */
+/** The mutex with conditions and questions about its state. */
 import { Condition } from './condition.js';
 import type { WaitOptions } from './gate-options.js';
 import { placeOf, poll, stateOf } from './lock-state.js';
@@ -7,13 +7,13 @@ import { PlainMutex } from './plain-mutex.js';
 /**
  * A lock with at most one holder at a time, across processes and machines.
  *
- * Creating this object sends no request: the lock exists in the store only while it is held or has
+ * Creating this object sends no request: the lock is in the store only while it is held or has
  * waiters.
  */
 export class Mutex extends PlainMutex {
   /**
    * A holder waits at it until another holder signals.
-   * @param name 1 to 200 characters; the same name is the same condition, in every process
+   * @param name 1 to 200 characters; equal names are one condition, in every process
    */
   condition(name: string): Condition {
     return new Condition(this.acquirer.core, this.key, name);
@@ -22,20 +22,20 @@ export class Mutex extends PlainMutex {
   /**
    * True if any process holds the lock. The answer may be out of date when it arrives: to act on
    * it, use `tryAcquire`. The server that the client is connected to answers, also a replica that
-   * is behind. Rejects with `HOLDFAST_UNREACHABLE` if the store does not answer; so do the
-   * following methods.
+   * is behind. Rejects, as the following methods do, with `HOLDFAST_UNREACHABLE` if the store does
+   * not answer.
    */
   async isLocked(): Promise<boolean> {
     return (await stateOf(this.acquirer.core, this.key)).holderCount > 0;
   }
 
-  /** Ms until the present lease ends if it is not renewed, by the store's clock; 0 if free. */
+  /** Ms until the present lease ends without a renewal, by the store's clock; 0 if free. */
   async timeLeft(): Promise<number> {
     return ((await stateOf(this.acquirer.core, this.key)).holders[0]?.left ?? 0) / 1000;
   }
 
   /**
-   * How many waiting acquisitions are served before the first one of this instance; `null` if this
+   * The waiting acquisitions that are served before the first one of this instance; `null` if this
    * instance does not wait.
    */
   place(): Promise<number | null> {
@@ -43,8 +43,8 @@ export class Mutex extends PlainMutex {
   }
 
   /**
-   * Waits until the lock is free and no acquisition waits, without taking it; false if `wait` ms
-   * pass before. Asks the store four times in a claim window, and keeps no place in the queue.
+   * Waits, without taking the lock, until it is free and no acquisition waits; false if `wait` ms
+   * pass before. Asks the store four times in a claim window, and has no place in the queue.
    */
   whenFree(options: WaitOptions = {}): Promise<boolean> {
     const { core } = this.acquirer;

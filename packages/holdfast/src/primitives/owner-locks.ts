@@ -1,17 +1,17 @@
 /**
- * Locks that calls address by key and owner, without a lease object. Their whole state is in the
- * store, so any process that knows the owner's name can continue.
+ * Locks that calls address by key and owner. Their whole state is in the store, so any process that
+ * knows the owner's name can continue.
  *
  *     free --lock--> one hold --lock--> two holds --unlock--> one hold --unlock--> free
  *     any number of holds --expiry, force--> free
  *
  * Each hold is an acquisition with its own id; the store joins the holds of one owner in one lease
- * (`Acquire.owner`). Each has an end there, and the lock has one, so `lock` and `renew` extend all
- * of them. `unlock` reads the ids and releases one by its id: repeated or late, it ends the chosen
- * hold or nothing, never a hold of another owner or a newer one (I3, I8). If two calls choose the
- * same hold, one of them ends it, and the other chooses again.
+ * (`Acquire.owner`). Both have an end there, so `lock` and `renew` extend all of them. `unlock`
+ * reads the ids and releases one by its id: repeated or late, it ends that hold or nothing, never
+ * one of another owner or a newer one (I3, I8). If two calls choose the same hold, one of them
+ * chooses again.
  *
- * This process keeps no state of a lock that it was not asked to renew.
+ * This process keeps no state of a lock that it does not renew.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';
@@ -32,12 +32,11 @@ const MADE_HERE = '-owner';
 const TTL_MIN = 10;
 const TTL_MAX = 86_400_000;
 
-/** Options of an owner's lock. */
 export interface OwnerLockOptions
   extends Pick<AcquireOptions, 'fair' | 'label' | 'signal' | 'wait'> {
   /**
-   * Renews the lock while it is locked and this process runs. It is then released when this
-   * `Holdfast` closes. Default `false`.
+   * Renews the lock while it is locked and this process runs; closing the `Holdfast` then releases
+   * it. Default `false`.
    */
   readonly renew?: boolean | undefined;
 }
@@ -47,12 +46,12 @@ export interface OwnerLockOptions
  *
  * The lock of a key is its mutex, so it and a lease of `holdfast.mutex(key)` exclude each other. An
  * owner is a unique name, for example of a thread, a job or a request; every process that uses it
- * acts as the owner. Prefer leases where possible: a lease cannot be unlocked by mistake, is
- * renewed, and reports its loss.
+ * acts as the owner. Prefer leases: they cannot be unlocked by mistake, are renewed, and report
+ * their loss.
  */
 export class OwnerLocks {
   readonly #core: Core;
-  /** The last `unlock` of each key and owner; this process runs them one after another. */
+  /** The last `unlock` by key and owner; they run one after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   /** @internal */
@@ -64,12 +63,12 @@ export class OwnerLocks {
    * Locks for an owner, or adds a hold to its lock. Waits without a limit, or for `wait` ms.
    * Resolves to the fence, the same for all holds of one lock.
    *
-   * The lock ends `ttl` after it was granted; a further hold extends it to at least `ttl` from
-   * then, by the store's clock. The end is not reported. The lock stays in the store until then,
-   * also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases it.
+   * The lock ends `ttl` after it was granted, by the store's clock; a further hold extends it to at
+   * least `ttl` from then. The end is not reported. The lock stays in the store until then, also if
+   * this process ends or its `Holdfast` closes; with `renew: true`, closing releases it.
    *
-   * Fairness, cancellation and errors are those of `Mutex.acquire`. A late duplicate of the request
-   * that arrives after the unlock may lock again, for at most `ttl`.
+   * Fairness, cancellation and errors are those of `Mutex.acquire`. A duplicate of the request that
+   * arrives after the unlock may lock again, for at most `ttl`.
    * @param ttl 10 to 86,400,000; anything else rejects with `HOLDFAST_BAD_OPTION`
    */
   async lock(key: string, owner: string, ttl: number, options?: OwnerLockOptions): Promise<number> {
@@ -84,8 +83,8 @@ export class OwnerLocks {
   }
 
   /**
-   * Locks as `lock` does if the lock is free or the owner's, or becomes so within `wait` ms
-   * (default 0). Resolves to the fence, or to `null`.
+   * Locks if the lock is free or the owner's, or becomes so within `wait` ms (default 0). Resolves
+   * to the fence, or to `null`; rejects as `lock` does.
    */
   async tryLock(
     key: string,
@@ -102,10 +101,9 @@ export class OwnerLocks {
   }
 
   /**
-   * Ends one hold of the owner. After the last hold the lock is free or goes to the next waiter.
+   * Ends one hold of the owner. After the last one the lock is free or goes to the next waiter.
    * Resolves to `false`, and changes nothing, if the owner does not hold the lock (any more), or
-   * holds it only with leases that another process acquired with `sharedBy`: their holders release
-   * them.
+   * only with leases that another process acquired with `sharedBy`: their holders release them.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if no hold was ended, and with `HOLDFAST_UNCERTAIN` if the
    * store did not reply. The unlock is then retried in the background, so check `holds` before you
@@ -116,7 +114,7 @@ export class OwnerLocks {
       for (let tries = 0; tries < TRIES; tries++) {
         const lease = await this.#leaseOf(key, owner);
         if (lease === undefined) return false;
-        // the store may have the hold of a call without a reply yet: that call would add it again
+        // a call without a reply yet would add its hold again
         const id = this.#choose(lease.ids.filter((one) => this.#mayEnd(one)));
         if (id === undefined) return false;
         if ((await this.#core.releaser.end(key, id, lease.left / 1000)) !== 'lost') return true;
@@ -127,8 +125,8 @@ export class OwnerLocks {
 
   /**
    * Extends the owner's lock to at least `ttl` from now; never shortens it. Resolves to `false`,
-   * and changes nothing, if the owner does not hold the lock (any more): it never renews the lock
-   * of another owner, and never revives an ended one.
+   * and changes nothing, if the owner does not hold the lock (any more): it never renews another
+   * owner's lock, or revives an ended one.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the request was not sent, and with `HOLDFAST_UNCERTAIN`
    * if the store did not reply; it is safe to repeat.
@@ -142,7 +140,7 @@ export class OwnerLocks {
     throw this.#crowded(key);
   }
 
-  /** False if there is no hold, `undefined` if all of them ended meanwhile. */
+  /** False without a hold, `undefined` if all ended meanwhile. */
   async #extend(key: string, owner: string, ttl: number): Promise<boolean | undefined> {
     const lease = await this.#leaseOf(key, owner, HOLD_LIMIT);
     if (lease === undefined) return false;
@@ -155,7 +153,7 @@ export class OwnerLocks {
     return renewed || undefined;
   }
 
-  /** The number of the owner's holds; 0 if it does not hold the lock. */
+  /** The owner's holds; 0 if it does not hold the lock. */
   async holds(key: string, owner: string): Promise<number> {
     return (await this.#leaseOf(key, owner))?.holds ?? 0;
   }
@@ -189,8 +187,8 @@ export class OwnerLocks {
   }
 
   /**
-   * True for a hold of this process, or one that `ownerLocks` made in another: no object believes
-   * in that one. The holder of any other lease would not hear of its end before its next renewal.
+   * True for a hold of this process, or one of another's `ownerLocks`, in which no object believes.
+   * The holder of another lease would hear of its end only at its next renewal.
    */
   #mayEnd(id: string): boolean {
     const own = id.startsWith(`${this.#core.id}.`);
@@ -198,8 +196,8 @@ export class OwnerLocks {
   }
 
   /**
-   * Prefers a hold of this process, which others are less likely to choose; then the oldest: the
-   * call for the latest may have no reply yet.
+   * A hold of this process, which others choose less often; else the oldest: the latest call may
+   * have no reply yet.
    */
   #choose(ids: readonly string[]): string | undefined {
     const own = ids.filter((id) => id.startsWith(`${this.#core.id}.`));

@@ -1,4 +1,4 @@
-/** The mutex without conditions. Its capacity is 1, and each acquisition takes 1 permit. */
+/** The mutex without conditions: capacity 1, each acquisition takes 1 permit. */
 import type { Core } from '../acquire/core.js';
 import { aborted } from '../base/abort.js';
 import type { AcquireRequest } from '../acquire/call.js';
@@ -11,20 +11,19 @@ import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
 import { innermost, under } from './lock-context.js';
 
-/** Options of a mutex. */
 export interface MutexOptions extends LockOptions {
   /**
    * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
-   * the store. Each `run` is a hold: the lock is released when the last of them ends. That is the
-   * outermost one, unless its work started other work without awaiting it. With `'refuse'`, such a
-   * `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself; so does an `acquire` that
-   * may wait, also of `allOf` with this mutex. Default `false`.
+   * the store. Each `run` is a hold: the lock is released when the last ends, which is the
+   * outermost one unless its work did not await other work. With `'refuse'`, such a `run` rejects
+   * with `HOLDFAST_REFUSED` instead of waiting for itself; so does an `acquire` that may wait, also
+   * of `allOf` with this mutex. Default `false`.
    */
   readonly reentrant?: boolean | 'refuse' | undefined;
 }
 
 /**
- * A lock with at most one holder at a time, across processes and machines. `Mutex` adds conditions.
+ * A lock with at most one holder at a time, across processes and machines; `Mutex` adds conditions.
  * Creating this object sends no request.
  */
 export class PlainMutex {
@@ -52,12 +51,12 @@ export class PlainMutex {
   /**
    * Acquires the lock; waits without a limit, or for `wait` ms.
    *
-   * Fairness: waiters are served in the order of their arrival at the store. With `fair: true` this
-   * order is strict; otherwise a process may hand off a lease to its own waiters before the next
-   * waiter of the store's queue, see `localHandOffs`.
+   * Fairness: waiters are served in the order of arrival at the store. With `fair: true` this order
+   * is strict; otherwise a process may hand off a lease to its own waiters before the next of the
+   * store's queue, see `localHandOffs`.
    *
-   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
-   * arrives afterwards is released. Nothing is held after a rejection.
+   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a later grant
+   * is released. Nothing is held after a rejection.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED`,
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
@@ -68,8 +67,8 @@ export class PlainMutex {
 
   /**
    * Acquires the lock if it is free, or becomes free within `wait` ms (default 0); otherwise
-   * resolves to `null`. While the queue is not empty, the lock does not count as free. Rejects as
-   * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * resolves to `null`. A lock with a queue is not free. Rejects as `acquire` does, without
+   * `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
     return this.#acquirer.tryAcquire(1, options);
@@ -78,16 +77,16 @@ export class PlainMutex {
   /**
    * Acquires the lock, does the work, and releases the lock, also if the work throws.
    *
-   * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
-   * or with `HOLDFAST_LOST` if the lease was lost before the work ended: the work was done, but
-   * another holder may have worked at the same time. Work that can stop should watch
-   * `lease.signal`, which also aborts when `signal` aborts. A release without a reply is no error:
-   * it is retried in the background until the lease expires.
+   * Rejects with the work's own error, with an error of `acquire`, or with `HOLDFAST_LOST` if the
+   * lease was lost before the work ended: the work was done, but another holder may have worked at
+   * the same time. Work that can stop should watch `lease.signal`, which also aborts when `signal`
+   * aborts. A release without a reply is no error: it is retried in the background until the lease
+   * expires.
    *
    * With `reentrant: true`, a `run` inside another `run` joins its lease, after a doubt is
-   * resolved. Its options are checked, and an aborted `signal` rejects it; a `signal` that aborts
-   * later has no effect on the shared lease. It rejects with `HOLDFAST_LOST` if the lease is lost,
-   * or released by `lease.release()`, before its work ends.
+   * resolved. Its options are checked, and an aborted `signal` rejects it; a later abort has no
+   * effect on the shared lease. It rejects with `HOLDFAST_LOST` if the lease is lost, or released
+   * by `lease.release()`, before its work ends.
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
@@ -95,7 +94,7 @@ export class PlainMutex {
     const { core, key } = this.#acquirer;
     if (this.#reentrant === 'refuse') this.#refuseInside();
     const outer = innermost({ core, key, reentrant: true });
-    // acquiring while the outer lease is in doubt would wait for that lease itself
+    // an acquisition would wait for the outer lease in doubt
     while (outer?.state === 'doubted') await outer.verify();
     if (outer?.held) {
       const { signal } = this.#acquirer.terms(options, Number.POSITIVE_INFINITY);
@@ -118,7 +117,7 @@ export class PlainMutex {
   }
 
   /**
-   * Used by `allOf`.
+   * For `allOf`.
    * @internal
    */
   get acquirer(): Acquirer<Lease> {

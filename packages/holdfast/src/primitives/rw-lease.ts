@@ -4,8 +4,8 @@
  *     write --downgrade--> read --tryUpgrade--> write, with a new fence
  *
  * `mode` never allows more than the store does: it becomes `read` before the request is sent, and
- * `write` only after the reply (I7). Each change has a number, so a late duplicate of an earlier
- * one has no effect, also if that was refused (I3).
+ * `write` only after the reply (I7). Changes are numbered, so a late duplicate of an earlier one
+ * has no effect, also if that was refused (I3).
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError, isHoldfastError } from '../base/errors.js';
@@ -14,19 +14,19 @@ import type { Hold } from '../lease/root.js';
 import { Lease } from '../lease/lease.js';
 import { quote } from '../base/text.js';
 
-/** Permits: one for each reader, all of them for a writer. */
+/** Permits of a reader; a writer takes all. */
 export const READER = 1;
 export const WRITER: number = 2 ** 30;
 
-/** The side of a read-write lock that a lease holds. */
+/** The side that a lease holds. */
 export type RwMode = 'read' | 'write';
 
-/** A granted read or write lock. It stays one lease when its side changes, and is released once. */
+/** A read or write lock. It stays one lease when its side changes, and is released once. */
 export class RwLease extends Lease {
   readonly #hold: Hold;
   readonly #core: Core;
   #mode: RwMode;
-  /** The requested side, while there is no reply. */
+  /** The requested side, without a reply. */
   #unanswered: RwMode | undefined;
   /** Changes are made one after another. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -46,12 +46,12 @@ export class RwLease extends Lease {
 
   /**
    * Changes a write lock to a read lock with the same fence, and grants the readers at the head of
-   * the queue at once. No effect on a read lock.
+   * the queue. No effect on a read lock.
    *
-   * Rejects with `HOLDFAST_REFUSED` if the lease has more than one hold (the others still need the
-   * write lock), with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the
-   * store does not reply: then call it again, or release. `mode` is `read` from the call on, unless
-   * the change is refused.
+   * Rejects with `HOLDFAST_REFUSED` if the lease has more than one hold (the others need the write
+   * lock), with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store
+   * does not reply: then call it again, or release. `mode` is `read` from the call on, unless the
+   * change is refused.
    */
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
@@ -71,7 +71,7 @@ export class RwLease extends Lease {
   /**
    * Changes a read lock to a write lock, with a new `fence`, if it is the only reader; otherwise
    * resolves to `false`, and nothing changes. It does not wait, because two readers that wait for
-   * each other would deadlock. It overtakes waiting writers, which must wait for this reader in any
+   * each other would deadlock. It overtakes waiting writers, which wait for this reader in any
    * case. No effect on a write lock.
    *
    * Rejects with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store
@@ -94,7 +94,7 @@ export class RwLease extends Lease {
     return result;
   }
 
-  /** False if the store refuses the change. */
+  /** False if the store refuses. */
   async #change(to: RwMode): Promise<boolean> {
     const { key, id } = this.#hold;
     const seq = (this.#hold.root.extras.changes += 1);
@@ -110,7 +110,7 @@ export class RwLease extends Lease {
       await this.certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {
-      // the server did not run the command, so nothing changed
+      // the server did not run the command
       if (isHoldfastError(error, 'HOLDFAST_REFUSED')) this.#unanswered = undefined;
       throw error;
     }

@@ -1,7 +1,7 @@
 /**
- * The read-write lock: a reader takes one permit, a writer all of them. The queue is first in,
- * first out: later readers wait behind a queued writer, and adjacent readers are granted together.
- * Every reader has a lease of its own.
+ * The read-write lock: a reader takes one permit, a writer all. The queue is first in, first out:
+ * later readers wait behind a queued writer, and adjacent readers are granted together. Every
+ * reader has its own lease.
  */
 import type { Core } from '../acquire/core.js';
 import { checkObject } from '../base/checks.js';
@@ -11,8 +11,8 @@ import { placeOf, stateOf } from './lock-state.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
 
 /**
- * One side of a read-write lock. Requests of both sides are served strictly in the order of their
- * arrival at the store, with `fair: true` or without it.
+ * One side of a read-write lock. Both sides are served strictly in the order of arrival at the
+ * store, with or without `fair`.
  */
 export class RwSide {
   readonly #acquirer: Acquirer<RwLease>;
@@ -32,26 +32,26 @@ export class RwSide {
    * Acquires this side of the lock; waits without a limit, or for `wait` ms. Cancellation is that
    * of `Mutex.acquire`.
    *
-   * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is in use as another kind
-   * of lock, and with `HOLDFAST_REFUSED` if the same `sharedBy` holds the read side and requests
-   * the write side: it would wait for itself.
+   * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is another kind of lock,
+   * and with `HOLDFAST_REFUSED` if the same `sharedBy` holds the read side and requests the write
+   * side: it would wait for itself.
    */
   acquire(options?: AcquireOptions): Promise<RwLease> {
     return this.#acquirer.acquire(this.#weight, options);
   }
 
   /**
-   * Acquires this side of the lock if it is available, or becomes available within `wait` ms
-   * (default 0); otherwise resolves to `null`. While the queue is not empty, neither side is
-   * available, not even for a reader. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * Acquires this side if it is available, or becomes available within `wait` ms (default 0);
+   * otherwise resolves to `null`. With a queue, neither side is available, not even for a reader.
+   * Rejects as `acquire` does, without `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<RwLease | null> {
     return this.#acquirer.tryAcquire(this.#weight, options);
   }
 
   /**
-   * Acquires this side of the lock, does the work, and releases the lock, also if the work throws
-   * or changes the side. Resolves and rejects as `Mutex.run` does.
+   * Does the work under this side, and releases the lock, also if the work throws or changes the
+   * side. Resolves and rejects as `Mutex.run` does.
    */
   run<T>(work: (lease: RwLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     return this.#acquirer.run(this.#weight, work, options);
@@ -60,11 +60,11 @@ export class RwSide {
   /** True if any process holds this side, see `Mutex.isLocked`. */
   async isLocked(): Promise<boolean> {
     const { kind, holders } = await stateOf(this.#acquirer.core, this.key);
-    // a mutex and a reader have the same weight
+    // a mutex has a reader's weight
     return kind === 'rw-lock' && holders[0]?.weight === this.#weight;
   }
 
-  /** Counts acquisitions of both sides, see `Mutex.place`. */
+  /** For both sides together, see `Mutex.place`. */
   place(): Promise<number | null> {
     return placeOf(this.#acquirer.core, this.key);
   }
@@ -72,7 +72,7 @@ export class RwSide {
 
 /**
  * A lock with many readers or one writer, across processes and machines. Creating this object sends
- * no request, as for a `Mutex`. A crashed reader blocks a writer only until its own lease ends.
+ * no request. A crashed reader blocks a writer only until its own lease ends.
  */
 export class RwLock {
   readonly key: string;

@@ -1,29 +1,27 @@
-/** The options of a schedule and of one run, and the result of a run. */
 import type { LockOptions } from '../base/options.js';
 import type { HolderInfo } from './inspection.js';
 import type { SlotState } from './schedule-slots.js';
 
-/** Options of a schedule. */
 export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   /**
    * Ms for which the lock is kept at least, even if the work ends earlier or fails, or its process
-   * dies. Longer than the difference between the clocks of the machines, and shorter than the
-   * interval of the schedule. 0 to 86,400,000.
+   * dies. Longer than the clocks of the machines differ, and shorter than the interval of the
+   * schedule. 0 to 86,400,000.
    */
   readonly atLeast: number;
   /**
-   * Ms for which the lock is held at most, even if the work still runs: then the run's signal
-   * aborts. 10 to 86,400,000, and not below `atLeast`; default 3,600,000.
+   * Ms for which the lock is held at most; then the run's signal aborts. 10 to 86,400,000, and not
+   * below `atLeast`; default 3,600,000.
    */
   readonly atMost?: number | undefined;
   /**
-   * Ms for which a slot is remembered after it was taken. A machine that fires later runs the slot
-   * again. 10 to 86,400,000; default 3,600,000.
+   * Ms for which a taken slot is remembered; a machine that fires later runs it again. 10 to
+   * 86,400,000; default 3,600,000.
    */
   readonly retention?: number | undefined;
   /**
    * Whether failed work counts as a run. `keep`: it does; the lock is kept for `atLeast` and the
-   * slot stays taken. `release`: it does not, and the next machine that fires runs. Default `keep`.
+   * slot stays taken. `release`: the next machine that fires runs. Default `keep`.
    */
   readonly afterFailure?: 'keep' | 'release' | undefined;
 }
@@ -31,13 +29,13 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
 /** Options of one `runOnce`. */
 export interface RunOnceOptions {
   /**
-   * The name of the scheduled time, equal on all machines, for example `2026-11-21T02:00Z`. A slot
-   * runs at most once in `retention` ms. Key and slot together have at most 1,018 bytes.
+   * The scheduled time's name, equal on all machines, for example `2026-11-21T02:00Z`. A slot runs
+   * at most once in `retention` ms. Key and slot together have at most 1,018 bytes.
    */
   readonly slot?: string | undefined;
-  /** Longest time to wait for the lock, in ms. Default 0: skip the run if the lock is not free. */
+  /** Longest time to wait for the lock, in ms. Default 0: skip the run if it is not free. */
   readonly wait?: number | undefined;
-  /** Stops the wait for the lock. It has no effect on work that has begun. */
+  /** Stops the wait for the lock; work that has begun goes on. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -50,11 +48,11 @@ export interface RunOnceOptions {
  */
 export type SkipReason = 'busy' | 'slot-taken';
 
-/** `ran` tells whether this call ran the work. */
+/** `ran`: this call ran the work. */
 export type RunOnceResult<T> =
   | {
       readonly ran: true;
-      /** The value to which the work resolved. */
+      /** The work's result. */
       readonly value: T;
       /** See `ScheduledRun.fence`. */
       readonly fence: number;
@@ -64,7 +62,7 @@ export type RunOnceResult<T> =
       readonly reason: SkipReason;
       /** The run that holds the lock or the slot, if the store still has it. */
       readonly holder: HolderInfo | null;
-      /** What became of the slot, if the call has one. */
+      /** If the call has one. */
       readonly slot: SlotState | undefined;
     };
 

@@ -1,5 +1,5 @@
 /**
- * The slots of a schedule: which have had a run, and how that run ended.
+ * The slots of a schedule.
  *
  *     free --a run begins--> marked --the work ends--> marked, and marked as `done` or `failed`
  */
@@ -16,17 +16,17 @@ import { mark } from './markers.js';
  * What became of the slot of a skipped call:
  *
  * - `running`: its run is active.
- * - `done`, `failed`: its run has ended; the work resolved or threw.
+ * - `done`, `failed`: its work resolved or threw.
  * - `unfinished`: its run ended without a result: its process died, or its lock was lost.
  * - `missed`: it has had no run, and will have none if no call for it waits or comes later.
  */
 export type SlotState = 'running' | 'done' | 'failed' | 'unfinished' | 'missed';
 
-/** The limit of key and slot together: the key of the marker adds seven. */
+/** Of key and slot; the marker's key adds seven. */
 const SLOT_BYTES_MAX = 1018;
-/** A run that holds the lock for less than this may be about to mark its slot. */
+/** A younger run may be about to mark its slot. */
 const YOUNG_MS = 500;
-/** By how much the ages of two leases may be wrong: a quorum estimates the time. */
+/** A possible error of the ages of two leases: a quorum estimates the time. */
 const BLUR_MS = 100;
 const LOOK_MS = 20;
 const LOOKS_MAX = 10;
@@ -36,7 +36,7 @@ export class Slot {
   readonly #key: string;
   readonly #marker: string;
 
-  /** Throws `HOLDFAST_BAD_OPTION` if the slot is no valid name. */
+  /** Throws `HOLDFAST_BAD_OPTION` for an invalid slot. */
   constructor(core: Core, key: string, slot: unknown) {
     if (typeof slot !== 'string' || slot === '') {
       throw badOption('slot', 'a non-empty string', slot);
@@ -55,7 +55,7 @@ export class Slot {
     return holderOf(this.#core, this.#marker);
   }
 
-  /** Marks the slot for `ttl` ms; `null` if it is marked already. */
+  /** `null` if the slot is marked already. */
   mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
     return mark(this.#core, this.#marker, ttl, label);
   }
@@ -73,12 +73,12 @@ export class Slot {
     );
     if (done) return 'done';
     if (failed) return 'failed';
-    // a lease that is older than the marker belongs to the run that set it
+    // a lease older than the marker belongs to the run that set it
     const lock = await look(this.#key);
     return lock && own && lock.heldFor >= own.heldFor - BLUR_MS ? 'running' : 'unfinished';
   }
 
-  /** Waits until a run that has just begun has marked the slot; `null` if none does. */
+  /** Waits for the mark of a run that has just begun; `null` if none comes. */
   async soonTaken(): Promise<HolderInfo | null> {
     const pause = new Pause(this.#core.clock);
     for (let looks = 0; looks < LOOKS_MAX; looks++) {

@@ -1,6 +1,6 @@
 /**
- * Scheduled work, once for the cluster: the scheduler of every machine fires, one machine does the
- * work. `scheduled-runs.ts` has the runs.
+ * Scheduled work: every machine's scheduler fires, one machine does the work. `scheduled-runs.ts`
+ * has the runs.
  */
 import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
@@ -36,7 +36,7 @@ export class Schedule {
 
   /** @internal */
   constructor(core: Core, key: string, options: ScheduleOptions) {
-    // a missing object is reported as the missing option in it
+    // reported as the missing option in it
     if (options === undefined) throw badOption('atLeast', 'a number of milliseconds', undefined);
     known('options', options, SCHEDULE);
     const atLeast = duration('atLeast', options.atLeast, Number.NaN, 0, DAY);
@@ -55,8 +55,8 @@ export class Schedule {
 
   /**
    * Does the work and resolves to its value with `ran: true`. Resolves to a `reason` with
-   * `ran: false`, and does nothing, if another machine does the work, if another run began less
-   * than `atLeast` ms ago, or if the `slot` has had its run.
+   * `ran: false`, and does nothing, if another machine does the work, another run began less than
+   * `atLeast` ms ago, or the `slot` has had its run.
    *
    * The lock is renewed while the work runs, for at most `atMost` ms, and ends with the work, but
    * not before `atLeast` ms after it was acquired. If the process exits before that, the store ends

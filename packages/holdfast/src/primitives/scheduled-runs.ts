@@ -5,11 +5,11 @@
  *        \--lock--> slot? --taken--> (lock released) skipped
  *                     \--marked--> kept for atLeast --> work --> ended, or kept until atLeast
  *
- * The lock of the key prevents simultaneous runs; before the work begins, the store extends it to
- * `atLeast`. The marker of a slot is a resource of its own: a lease of `retention` ms that is not
- * renewed, and released only after a failure with `afterFailure: 'release'`. At most one run of a
- * slot gets the marker (I1), and it expires (I9). Both are in the store before the work begins, so
- * a run counts even if its process crashes.
+ * The lock of the key prevents simultaneous runs; the store extends it to `atLeast`. A slot's
+ * marker is its own resource: a lease of `retention` ms that is not renewed, and released only
+ * after a failure with `afterFailure: 'release'`. At most one run of a slot gets it (I1), and it
+ * expires (I9). Both are in the store before the work begins, so a run counts even if its process
+ * crashes.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderInfo } from './inspection.js';
@@ -25,7 +25,7 @@ import {
 } from './schedule-options.js';
 import { holderOf, Slot } from './schedule-slots.js';
 
-/** One run of scheduled work; the work receives it as its argument. */
+/** The argument of the work: one run. */
 export class ScheduledRun {
   readonly #lease: KeptLease;
   readonly slot: string | undefined;
@@ -45,7 +45,7 @@ export class ScheduledRun {
     return this.#lease.fence;
   }
 
-  /** Aborts when the lock is lost, and when it has been held for `atMost` ms. */
+  /** Aborts when the lock is lost, and after `atMost` ms. */
   get signal(): AbortSignal {
     return this.#lease.signal;
   }
@@ -113,8 +113,8 @@ export class ScheduledRuns {
   }
 
   /**
-   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker, to `undefined`
-   * without a slot, and to `null` if the slot is taken. Nothing is held after a rejection.
+   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker; to `undefined`
+   * without a slot, and to `null` if it is taken. Nothing is held after a rejection.
    */
   async #prepare(lease: KeptLease, slot: Slot | undefined): Promise<KeptLease | null | undefined> {
     let marker: KeptLease | null | undefined;
@@ -140,7 +140,7 @@ export class ScheduledRuns {
   ): Promise<RunOnceResult<T>> {
     const { fence } = lease;
     const forgiving = this.#options.afterFailure === 'release';
-    // this process must not release the marker, not even in a `close`
+    // so that not even `close` releases the marker
     if (!forgiving) marker?.leave();
     let value: T;
     try {

@@ -1,4 +1,4 @@
-/** A lease of a semaphore, of which a part can be released. */
+/** A semaphore's lease, of which a part can be released. */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
 import { whole } from '../base/checks.js';
@@ -7,7 +7,7 @@ import { Lease } from '../lease/lease.js';
 import type { Hold } from '../lease/root.js';
 import { quote } from '../base/text.js';
 
-/** Granted permits of a semaphore: one lease, renewed and lost together. */
+/** Permits of a semaphore: one lease, renewed and lost together. */
 export class SemaphoreLease extends Lease {
   readonly #hold: Hold;
   readonly #core: Core;
@@ -21,7 +21,6 @@ export class SemaphoreLease extends Lease {
     this.#core = core;
   }
 
-  /** The permits of this lease. */
   get permits(): number {
     return this.#hold.root.weight;
   }
@@ -32,7 +31,7 @@ export class SemaphoreLease extends Lease {
    *
    * Rejects with `HOLDFAST_REFUSED` if the lease is shared and has several holds, with
    * `HOLDFAST_LOST` if it has ended, and with `HOLDFAST_UNCERTAIN` if the store does not reply: the
-   * permits may have been released then, and `permits` counts them as released.
+   * permits may have been released, and count as released in `permits`.
    * @param count 1 to `permits - 1`
    */
   releasePermits(count: number): Promise<number> {
@@ -50,7 +49,7 @@ export class SemaphoreLease extends Lease {
     const weight = before - count;
     const seq = (hold.root.extras.changes += 1);
     const { retention } = this.#core.settings;
-    // from here on the permits may be granted to another holder
+    // the permits may already be another holder's
     hold.root.resized(weight, fence);
     const command = { op: 'resize', key, id, weight, seq, retention } as const;
     const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');

@@ -1,8 +1,7 @@
 /**
  * The semaphore: an acquisition takes one or more of n permits.
  *
- * Each acquisition is a lease, so the permits of a crashed process are released at its expiry. The
- * order of arrival is strict: later requests wait behind a large one at the head of the queue. All
+ * Each acquisition is a lease, so the permits of a crashed process are released at its expiry. All
  * concurrent users of a key must give the same capacity; the store keeps it.
  */
 import type { Core } from '../acquire/core.js';
@@ -21,22 +20,20 @@ import { placeOf, poll, stateOf } from './lock-state.js';
 import { SemaphoreLease } from './semaphore-lease.js';
 
 const PERMITS_MAX = 1_000_000;
-/** How often to ask with the number in use, if it changes meanwhile. */
+/** How often to follow a changing number in use. */
 const TRIES = 10;
 
-/** Options of a semaphore. */
 export interface SemaphoreOptions extends LockOptions {
-  /** The total number of permits: the same for all users of the key. 1 to 1,000,000. */
+  /** The total number, the same for all users of the key. 1 to 1,000,000. */
   readonly permits: number;
   /**
    * If the key is in use with another number of permits: `reject` rejects the call with
    * `HOLDFAST_MISMATCH`, `adopt` continues with the number in use. With `adopt` in all processes,
-   * the number may change while some of them still run with the old one. Default `reject`.
+   * the number may change while some still run with the old one. Default `reject`.
    */
   readonly onMismatch?: 'reject' | 'adopt' | undefined;
 }
 
-/** Options of `run` of a semaphore. */
 export interface SemaphoreRunOptions extends AcquireOptions {
   /** 1 to all permits of the semaphore. Default 1. */
   readonly permits?: number | undefined;
@@ -44,11 +41,10 @@ export interface SemaphoreRunOptions extends AcquireOptions {
 
 /**
  * A fixed number of permits, shared by processes and machines. Creating this object sends no
- * request: the semaphore, with its number, exists in the store only while permits are held or it
- * has waiters.
+ * request: the semaphore is in the store only while permits are held or it has waiters.
  *
- * Fairness: requests are served strictly in the order of their arrival at the store, for any number
- * of permits, with `fair: true` or without it.
+ * Fairness: requests are served strictly in the order of arrival at the store, with or without
+ * `fair`: later ones wait behind a large one at the head of the queue.
  */
 export class Semaphore {
   readonly key: string;
@@ -56,13 +52,13 @@ export class Semaphore {
   readonly #options: LockOptions;
   readonly #adopts: boolean;
   #permits: number;
-  /** The number in use that was adopted, and until when requests begin with it. */
+  /** The number in use, and until when requests begin with it. */
   #adopted = { permits: 0, until: 0 };
   #acquirer: Acquirer<SemaphoreLease>;
 
   /** @internal */
   constructor(core: Core, key: string, options: SemaphoreOptions) {
-    // a missing object is reported as the missing option in it
+    // reported as the missing option in it
     if (options === undefined) checkPermits(undefined);
     checkObject('options', options);
     const { permits, onMismatch, ...lockOptions } = options;
@@ -95,16 +91,16 @@ export class Semaphore {
 
   /**
    * Acquires permits if they are free, or become free within `wait` ms (default 0); otherwise
-   * resolves to `null`. While the queue is not empty, no permit counts as free. Rejects as
-   * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * resolves to `null`. With a queue, no permit is free. Rejects as `acquire` does, without
+   * `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(permits?: number, options?: AcquireOptions): Promise<SemaphoreLease | null> {
     return this.#acquirer.tryAcquire(this.#wanted(permits), options);
   }
 
   /**
-   * Acquires permits, does the work, and releases them, also if the work throws. Resolves and
-   * rejects as `Mutex.run` does.
+   * Does the work under permits, and releases them, also if the work throws. Resolves and rejects
+   * as `Mutex.run` does.
    * @param options those of an acquisition, and `permits`, default 1
    */
   async run<T>(
@@ -120,16 +116,16 @@ export class Semaphore {
   /**
    * Changes the total number of permits for all users of the key, while it is in use. If it grows,
    * waiters are granted the new permits. If it shrinks, holders keep theirs, and no request is
-   * granted until enough are free; waiters that request more than the new total are rejected with
+   * granted until enough are free; waiters that request more than the total are rejected with
    * `HOLDFAST_MISMATCH`.
    *
-   * Afterwards this object requests with the new number, and others that still have the old one are
-   * rejected with `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the next new
-   * request sets the number.
+   * Afterwards this object requests with the new number, and others with the old one are rejected
+   * with `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the next request sets
+   * the number.
    *
    * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not that of this object (with
-   * `onMismatch: 'adopt'` it replaces any number) or if the key is in use as another kind of lock,
-   * and with `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
+   * `onMismatch: 'adopt'` it replaces any number) or the key is another kind of lock, and with
+   * `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
    */
   async setPermits(permits: number): Promise<void> {
     const capacity = checkPermits(permits);
@@ -148,9 +144,9 @@ export class Semaphore {
   }
 
   /**
-   * Changes the total number by `by`, also if this object has another number than the store; see
-   * {@link Semaphore.setPermits}. Resolves to the new number. If it rejects with
-   * `HOLDFAST_UNCERTAIN`, the number may have changed: do not just repeat the call.
+   * Changes the total number by `by`, also if this object has another number; see
+   * {@link Semaphore.setPermits}. Resolves to the new number. After `HOLDFAST_UNCERTAIN` the number
+   * may have changed: do not just repeat the call.
    */
   async changePermits(by: number): Promise<number> {
     whole('by', by ?? null, 0, -PERMITS_MAX, PERMITS_MAX);
@@ -175,7 +171,7 @@ export class Semaphore {
 
   /**
    * The permits that are free now; 0 while requests wait. See `Mutex.isLocked`. Rejects with
-   * `HOLDFAST_MISMATCH` if the key is in use as another kind of lock.
+   * `HOLDFAST_MISMATCH` if the key is another kind of lock.
    */
   async available(): Promise<number> {
     const state = await stateOf(this.#core, this.key);
@@ -183,10 +179,7 @@ export class Semaphore {
     return state.waiterCount > 0 ? 0 : Math.max(0, permits - state.used);
   }
 
-  /**
-   * 0 if the store knows no number. Throws `HOLDFAST_MISMATCH` if the key is in use as another kind
-   * of lock.
-   */
+  /** 0 if the store knows none. Throws `HOLDFAST_MISMATCH` for another kind of lock. */
   #known(state: InspectReply): number {
     if (state.kind === 'semaphore') return state.capacity;
     const { holderCount, waiterCount, parkedCount } = state;
@@ -207,7 +200,7 @@ export class Semaphore {
   }
 
   /**
-   * Acquires all permits that are free now, as one lease; `null` if there is none, or if requests
+   * Acquires all permits that are free now, as one lease; `null` if there is none, or requests
    * wait. Rejects as `tryAcquire` does.
    */
   async drain(options?: AcquireOptions): Promise<SemaphoreLease | null> {
@@ -224,7 +217,7 @@ export class Semaphore {
    * Waits until the semaphore has at least `permits` permits in total, free or not, and uses that
    * number from then on, so that more can be acquired than exist now; false if `wait` ms pass
    * before. Asks the store four times in a claim window. Rejects with `HOLDFAST_MISMATCH` if the
-   * key is in use as another kind of lock.
+   * key is another kind of lock.
    */
   async whenPermits(permits: number, options: WaitOptions = {}): Promise<boolean> {
     checkPermits(permits);
@@ -256,7 +249,7 @@ export class Semaphore {
     return new Acquirer(this.#core, { ...adopting, maxHold }, this.#options, semaphoreLease);
   }
 
-  /** Requests with the own number, and then with the number in use. */
+  /** Requests with the own number, then with the number in use. */
   async #send(request: AcquireRequest): Promise<Hold | null> {
     const core = this.#core;
     const { terms, weight } = request;
@@ -264,13 +257,13 @@ export class Semaphore {
     for (let tries = 1; ; tries++) {
       const wait = tries === 1 ? terms.wait : Math.max(0, until - core.clock.now());
       try {
-        // a number that was adopted earlier, if the own one is too small
+        // an adopted number, if the own one is too small
         const capacity = this.permits < weight ? this.#adopted.permits : this.permits;
         return await core.acquire({ ...request, capacity, terms: { ...terms, wait } });
       } catch (error) {
         const permits = failures.agreedOf(error) ?? 0;
         if (permits < weight || tries === TRIES) throw error;
-        // soon it begins with its own number again: the semaphore may be unused by then
+        // then the own number again: the semaphore may be unused by then
         this.#adopted = { permits, until: core.clock.now() + core.settings.claimWindow };
       }
     }

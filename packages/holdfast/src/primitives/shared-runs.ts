@@ -1,23 +1,22 @@
 /**
- * Runs that share one lease: the run that acquired it, and those that entered again inside it.
+ * Runs that share one lease: the run that acquired it, and those that entered again.
  *
  *     opened (1 run) --entered--> (+1) --a run ends--> (-1) ... --the last one ends--> released
  *
- * Work that a run starts and does not await may continue after the run, and enter again. So each
- * run is a hold: the lock is released when the last one ends. No run waits for another, because
- * that could deadlock.
+ * Work that is not awaited may enter again after its run. So each run is a hold: the lock is
+ * released when the last one ends. No run waits for another, because that could deadlock.
  *
  * A wait at a condition gives the lease away, so it is refused while a run is open that does not
  * wait for the code that asks. The runs around that code do wait for it.
  *
  * Invariant: a run that entered again resolves only if, as far as this process knows, the lock was
- * held until the run ended.
+ * held until it ended.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Lease } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
 
-/** A run, and the open run around it in the asynchronous context. */
+/** With the open run around it in the asynchronous context. */
 interface Run {
   readonly lease: Lease;
   readonly outer: Run | undefined;
@@ -34,7 +33,7 @@ function innermostOpen(run: Run | undefined): Run | undefined {
   return open;
 }
 
-/** How many open runs of a lease do not wait for the code that runs now. */
+/** Open runs of a lease that do not wait for the running code. */
 export function runsBeside(lease: Lease): number {
   let waiting = 0;
   for (let run = context.getStore(); run !== undefined; run = run.outer) {
@@ -43,12 +42,12 @@ export function runsBeside(lease: Lease): number {
   return Math.max(0, (runs.get(lease) ?? 0) - Math.max(1, waiting));
 }
 
-/** Does the work of the run that acquired the lease. */
+/** The run that acquired the lease. */
 export function open<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, false);
 }
 
-/** Does the work of a run that entered again. */
+/** A run that enters again. */
 export function enter<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, true);
 }
@@ -73,7 +72,7 @@ async function share<T>(lease: Lease, work: () => T | Promise<T>, inner: boolean
 async function end(lease: Lease, inner: boolean): Promise<boolean> {
   const remaining = (runs.get(lease) ?? 1) - 1;
   runs.set(lease, remaining);
-  // the user released the lease: later work was not protected
+  // later work was not protected
   if (inner && lease.state === 'released') return false;
   if (remaining === 0) return (await quietly(lease.release())) !== 'lost';
   await lease.verify();

@@ -1,5 +1,5 @@
 /**
- * Single flight: if many callers in all processes want the same result, one of them computes it.
+ * Single flight: of many callers that want the same result, in all processes, one computes it.
  *
  *     fresh? --yes--> done
  *        \--no--> join --led--> done          (in this process; its callers share the value)
@@ -26,29 +26,29 @@ export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>
 export interface FlightOptions {
   /** Longest time to wait for another caller's computation, in ms. Default: no limit. */
   readonly wait?: number | undefined;
-  /** Stops the wait. It does not stop a computation, which has the signal of its lease. */
+  /** Stops the wait. A computation has the signal of its lease instead. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
   /**
-   * Reads the stored result. `undefined` or `null`, with which most caches answer a miss: there is
-   * no fresh one.
+   * Reads the stored result; `undefined` or `null`, with which most caches answer a miss, if there
+   * is no fresh one.
    */
   readonly fresh: () => T | null | undefined | Promise<T | null | undefined>;
   /** Computes the result, and stores it where `fresh` reads it. */
   readonly compute: (lease: Lease) => T | Promise<T>;
 }
 
-/** `led` is true if this caller computed. */
+/** `led`: this caller computed. */
 export type FlightResult<T> = { readonly led: true; readonly value: T } | { readonly led: false };
 
 const OPTIONS = new Set<string>(['ttl', 'maxHold', 'label']);
 const CALL = new Set<string>(['wait', 'signal']);
 const WORK = new Set<string>(['fresh', 'compute']);
 
-/** The flights that can still be joined, by key. */
+/** Flights that can be joined, by key. */
 const flights = new WeakMap<Core, Map<string, Flight>>();
 
 /** Prevents simultaneous computations of one result, for example when a cache entry expires. */
@@ -66,7 +66,7 @@ export class SingleFlight {
     this.#core = core;
     const subject = { key, kind: 'flight', capacity: SEATS } as const;
     this.#lead = new Acquirer(core, subject, { ...options, renew: true }, plainLease);
-    // a seat is released at once; that of a process that died expires after a claim window
+    // a seat is released at once, or expires after a claim window if its process died
     const { claimWindow } = core.settings;
     const { label } = options;
     const seat = { ttl: claimWindow, renew: false, ...(label !== undefined && { label }) };
@@ -80,8 +80,8 @@ export class SingleFlight {
    * the others wait for the end and call `fresh` again.
    *
    * Callers of the same process share the computed value, or the error. If a computation failed or
-   * its process died, the waiting processes try one after another, in the order of their arrival at
-   * the store: each calls `fresh` again, and computes if there is no result.
+   * its process died, the waiting processes try one after another, in the order of arrival at the
+   * store: each calls `fresh` again, and computes if there is no result.
    *
    * `compute` receives a lease. Its `signal` aborts if the lock is lost; another process may
    * compute then. Its `fence` lets the storage of the results reject an older one. The value is
@@ -127,7 +127,6 @@ export class SingleFlight {
     return { led: true, value: outcome.value as T };
   }
 
-  /** Starts a flight if this process has none. */
   #join(given: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
     const { key } = this;
     const computation: Computation = { flights: this.#flights, key, outer: inside.getStore() };
@@ -226,6 +225,6 @@ interface Limits {
 
 interface CallerOutcome {
   readonly outcome: FlightOutcome;
-  /** The flight ran the work of this caller. */
+  /** The flight ran this caller's work. */
   readonly own: boolean;
 }

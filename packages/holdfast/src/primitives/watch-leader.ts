@@ -1,6 +1,6 @@
 /**
- * Observes the current leader by polling. The store pushes only to waiters, and a waiting observer
- * would be elected.
+ * Observes the leader by polling: the store pushes only to waiters, and a waiting observer would be
+ * elected.
  *
  *     poll --changed--> yield --\
  *       \---same, or no reply----+--> pause (`every`, or until notified) --> poll

@@ -3,19 +3,19 @@ import type { RandomSource } from '../../base/random-source.js';
 import { sameToken } from '../../acquire/pushes.js';
 import type { Wake } from '../../store/wake-channel.js';
 
-/** Both parts are empty while a push would not arrive. */
+/** Empty while a push would not arrive. */
 interface Address {
   readonly channel: string;
   readonly token: string;
 }
 
-/** It requests no push. */
+/** Requests no push. */
 export const NOWHERE: Address = { channel: '', token: '' };
 
 export class GateAddress {
   readonly #wake: Wake;
   readonly #randomSource: RandomSource;
-  /** Pushes repeat it, see `pushes.ts`. Drawn when first needed. */
+  /** Drawn at first use. */
   #token = '';
 
   constructor(wake: Wake, randomSource: RandomSource) {

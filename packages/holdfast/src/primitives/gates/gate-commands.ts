@@ -1,5 +1,5 @@
 /**
- * The commands for gates that do not wait: read the state, end a generation, withdraw. Each names a
+ * The gate commands that do not wait: read the state, end a generation, withdraw. Each names a
  * generation, and is repeated until the store answers.
  */
 import type { BreakReason, GateCommand, GateReply, GateStatus } from '../../engine/commands.js';
@@ -23,8 +23,8 @@ export class GateCommands {
   }
 
   /**
-   * The state of the current generation; its fate is `unknown` if there is no gate. Rejects if the
-   * gate has another count.
+   * The current generation; its fate is `unknown` without a gate. Rejects if the gate has another
+   * count.
    */
   async look(subject: GateSubject): Promise<GateStatus> {
     const status = await this.lookAtAny(subject);
@@ -50,7 +50,7 @@ export class GateCommands {
     return fate === 'unknown' ? subject.count : missing;
   }
 
-  /** Ends a generation, if it is the current one. */
+  /** Only if it is the current one. */
   endGeneration(
     subject: GateSubject,
     generation: number,
@@ -59,14 +59,14 @@ export class GateCommands {
     return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
   }
 
-  /** Breaks a generation after a caller gave up; in the background, unless it has ended. */
+  /** Breaks a generation in the background, unless it has ended. */
   async withdraw(subject: GateSubject, generation: number): Promise<void> {
     this.#withdrawing += 1;
     const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;
     await retryUntilAnswered(this.#parts, () => command, {
       over: () => this.#stopped,
       failed: () => undefined,
-      // then the arrival expires by itself
+      // then the arrival has expired
       patience: subject.ttl + this.#parts.settings.requestTimeout,
       weak: true,
     }).catch(() => undefined);

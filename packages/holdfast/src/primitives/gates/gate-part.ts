@@ -1,4 +1,4 @@
-/** What the latches and barriers of one instance share. The first of them creates it. */
+/** What the latches and barriers of an instance share; the first one creates it. */
 import type { CorePart, PartHost } from '../../acquire/core-part.js';
 import { fromCaller } from '../../acquire/failures.js';
 import { GateCommands } from './gate-commands.js';

@@ -1,7 +1,7 @@
 /**
  * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
- * third of the lifetime of their arrivals, and at least once per claim window: a lost push delays
- * them by no more (I5).
+ * third of the lifetime of their arrivals, and once per claim window: a lost push delays them by no
+ * more (I5).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
@@ -33,7 +33,7 @@ export class GateQueue {
     return pushed ? period : period / 4;
   }
 
-  /** Plans the next poll, `next` microseconds from now (0: nothing is due) or after the period. */
+  /** Plans the next poll, in `next` µs (0: nothing is due) or after the period. */
   plan(next: Micros, period: number): void {
     if (this.waiters.size === 0) return;
     const due = next === 0 ? period : Math.min(next / 1000 + PAST_END_MS, period);
@@ -48,7 +48,7 @@ export class GateQueue {
     this.#failures = 0;
   }
 
-  /** Soon, and not later than after the period: the last poll had no answer. */
+  /** After a poll without an answer: soon, and not later than after the period. */
   pollAgain(period: number): void {
     this.#failures += 1;
     this.plan(0, Math.min(AGAIN(this.#failures), period));

@@ -6,22 +6,21 @@
  *     either --timeout, abort, failure, close--> settled, and its generation is withdrawn
  *
  * An arrival has an id, and is bound to a generation before it is sent: sent twice or late, it
- * counts once or not at all (I3). It is bound only to a generation that had begun when the call was
- * made:
+ * counts once or not at all (I3). It is bound only to a generation that had begun at the call:
  *
  *     known from an earlier reply -> bound
  *     reported as current, and began before the call -> bound
  *     reported as current, and began at about the time of the call -> asks again: bound, if it is
  *         the first one of its gate, or may have begun before; otherwise the call is broken
  *
- * Numbers of generations are times of the store. Its time at the call is not known exactly: it was
- * before the time of a later reply, less the local time between the call and the request.
+ * Generations are numbered by times of the store. Its time at the call was before the time of a
+ * later reply, less the local time between the call and the request.
  */
 import { onAbort } from '../../base/abort.js';
 import type { Clock } from '../../base/clock.js';
 import type { GateKind, GatePush, GateStatus } from '../../engine/commands.js';
 
-/** Clocks may differ by 1 % in speed. */
+/** How much faster one clock may be. */
 const FAST = 1.01;
 const SLOW = 0.99;
 
@@ -29,7 +28,7 @@ export interface GateSubject {
   readonly key: string;
   readonly kind: GateKind;
   readonly count: number;
-  /** In ms, see `Arrive.ttl`. */
+  /** See `Arrive.ttl`. */
   readonly ttl: number;
   readonly retention: number;
 }
@@ -37,9 +36,9 @@ export interface GateSubject {
 export interface GateRequest {
   /** 0 to wait only. */
   readonly by: number;
-  /** False if the call ends when its arrival has counted. */
+  /** False if the call ends when its arrival counts. */
   readonly waits: boolean;
-  /** The expected current generation; 0 if unknown. */
+  /** The expected one; 0 if unknown. */
   readonly generation: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
@@ -47,7 +46,7 @@ export interface GateRequest {
 
 export interface GateResult {
   readonly generation: number;
-  /** How many arrivals were missing after its own; -1 if it did not arrive. */
+  /** How many were missing after its arrival; -1 if it did not arrive. */
   readonly rank: number;
   readonly missing: number;
   readonly current: number;
@@ -61,26 +60,26 @@ export class GateWaiter {
   generation: number;
   /** Its generation was current during the call. */
   bound = false;
-  /** A generation to compare with the time of the call; 0 for none. */
+  /** A generation to compare with the time of the call, or 0. */
   candidate = 0;
   /** When the last request about the candidate was sent. */
   askedAt = 0;
   rank = -1;
   missing = 0;
-  /** An arrival with this id was sent and not answered: it may have counted. */
+  /** An arrival with this id was sent and not answered. */
   doubtful = false;
   sent = false;
-  /** The wake channel that the store knows for it. */
+  /** As the store knows it. */
   channel = '';
   readonly calledAt: number;
   heardAt: number;
-  /** In a queue: the store has reported that its generation is closed. */
+  /** In a queue: its generation is closed. */
   lined = false;
-  /** Why the last request failed or had no answer; unset by a good answer. */
+  /** Why the last request had no good answer. */
   trouble: unknown;
-  /** The wait limit passed before the deciding answer: no further request is sent. */
+  /** The wait ended before the deciding answer: no further request is sent. */
   overdue: boolean;
-  /** The last push about its gate while a request for it was under way. */
+  /** During a request. */
   lastPush: GatePush | undefined;
   settled = false;
   readonly #resolve: (passage: GateResult) => void;
@@ -110,16 +109,16 @@ export class GateWaiter {
     return this.request.by > 0 && this.rank < 0;
   }
 
-  /** True if the current generation, by a reply of now, certainly began before the call. */
+  /** Whether the current generation, by a reply of now, certainly began before the call. */
   hadBegun({ current, now }: GateStatus, at: number): boolean {
-    // one that the request itself began follows no other, as far as is known
+    // the request itself began it, so it follows no other
     return current === now || current <= now - (at - this.calledAt) * 1000 * FAST;
   }
 
-  /** True if the candidate certainly began after the call, by the reply about it. */
+  /** Whether the candidate certainly began after the call, by the reply about it. */
   beganLater({ now }: GateStatus): boolean {
     const { candidate, calledAt, askedAt } = this;
-    // above the present time: the clock was set back, and the order is unknown
+    // in the future: the clock was set back, and the order is unknown
     return candidate <= now && candidate > now - (askedAt - calledAt) * 1000 * SLOW;
   }
 
@@ -132,10 +131,7 @@ export class GateWaiter {
     this.sent = false;
   }
 
-  /**
-   * Calls `aborted` when the caller's signal aborts, and `late` at the wait limit. An answer to an
-   * earlier request still counts.
-   */
+  /** An answer to an earlier request still counts after `late`, at the end of the wait. */
   limit(clock: Clock, late: () => void, aborted: (reason: unknown) => void): void {
     const { signal, wait } = this.request;
     if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {

@@ -1,11 +1,10 @@
 /**
  * The pending calls on latches and barriers of this process.
  *
- * Each call sends its own requests until the store reports that its generation is closed. Then it
- * joins the queue of that generation. One push tells the queue of the end. Between pushes the queue
- * polls, which also keeps its arrivals alive. A dead or frozen process does not poll, and its
- * generation breaks for all others (see `engine/gate.ts`). Only an answer or a push of the store
- * lets a call pass.
+ * Each call sends its own requests until the store reports its generation as closed. Then it joins
+ * the queue of that generation, which one push tells the end. Between pushes the queue polls, which
+ * also keeps its arrivals alive. A dead or frozen process does not poll, so its generation breaks
+ * (see `engine/gate.ts`). Only an answer or a push of the store lets a call pass.
  *
  * A call that gives up after it sent an arrival withdraws. That breaks the generation, unless it
  * had ended or has another count, so no call waits for a party that is gone (I6).
@@ -47,7 +46,7 @@ export class GateWaiters {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #waiters = new Set<GateWaiter>();
-  /** The calls with a request under way, by key: a push may overtake the answer. */
+  /** Calls with a request under way, by key: a push may overtake its answer. */
   readonly #asking = new Map<string, Set<GateWaiter>>();
   readonly #lines = new Map<string, GateQueue>();
   readonly #address: GateAddress;
@@ -123,7 +122,7 @@ export class GateWaiters {
     waiter.channel = address.channel;
     if (waiter.candidate !== 0) {
       waiter.askedAt = this.#clock.now();
-      // the number before it names the previous generation, if there is one
+      // the number before it names the previous generation
       const before = { count: 0, generation: waiter.candidate - 1 };
       return { op: 'watch', ...subject, ...before, ids: [], ...NOWHERE };
     }
@@ -154,21 +153,18 @@ export class GateWaiters {
     else this.#wait(waiter, reply, `${reply.generation} ${kind} ${key}`);
   }
 
-  /**
-   * True if the outcome of the arrival is known. If not, another request was sent or the call
-   * failed.
-   */
+  /** Whether the outcome is known. If not, another request was sent or the call failed. */
   #counted(waiter: GateWaiter, reply: GateStatus): boolean {
     if (waiter.generation !== 0) {
       waiter.rank = reply.rank;
-      // a latch that is open or broken counts no further arrivals
+      // an open or broken latch counts no further arrivals
       if (reply.rank >= 0 || reply.generation === reply.current) return true;
       if (waiter.doubtful && !reply.sure) {
         this.#end(waiter);
         waiter.fail(mayHaveCounted(waiter.subject.key, undefined));
         return false;
       }
-      // its generation ended without it; a party in excess waits for the next one
+      // its generation ended without it; a party in excess waits for the next
       if (waiter.bound && !(waiter.subject.kind === 'barrier' && reply.fate === 'open')) {
         this.#ended(waiter, reply);
         return false;
@@ -183,7 +179,7 @@ export class GateWaiters {
     return false;
   }
 
-  /** Sends an arrival in another generation: the earlier one did not count, and never will. */
+  /** The arrival in the earlier generation did not count, and never will. */
   #bind(waiter: GateWaiter, { current }: Pick<GateStatus, 'current'>): void {
     waiter.bind(current, this.#parts.nextId());
     void this.#ask(waiter);
@@ -216,7 +212,7 @@ export class GateWaiters {
       joined.disarm();
       this.#lines.delete(name);
     });
-    // the channel opened, or a newer push arrived meanwhile
+    // the channel opened, or a newer push arrived, meanwhile
     const overtaken =
       waiter.lastPush !== undefined && waiter.lastPush.generation > reply.generation;
     if (overtaken || waiter.channel !== wake.channel) joined.look();
@@ -227,7 +223,7 @@ export class GateWaiters {
     return line.period(this.#settings.claimWindow, this.#parts.wake.channel !== '');
   }
 
-  /** Keeps the arrivals of a queue alive, and learns the state of its generation. */
+  /** Keeps arrivals alive, and learns the state of the generation. */
   async #poll(line: GateQueue): Promise<void> {
     line.plan(0, this.#period(line));
     if (line.polling) return;
@@ -241,11 +237,11 @@ export class GateWaiters {
     line.polling = false;
     if (!answered) return line.pollAgain(this.#period(line));
     line.heard();
-    // the channel opened or closed, or a waiter joined, meanwhile
+    // the channel or the waiters changed meanwhile
     if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 
-  /** False if there was no answer. */
+  /** False without an answer. */
   async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
     const [{ subject, generation }] = waiters as [GateWaiter];
     const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
@@ -309,7 +305,7 @@ export class GateWaiters {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends a call without success, and withdraws the arrival at a barrier. */
+  /** Also withdraws the arrival at a barrier. */
   #giveUp(waiter: GateWaiter, error: HoldfastError): void {
     if (waiter.settled) return;
     this.#end(waiter);

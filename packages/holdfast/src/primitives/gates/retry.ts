@@ -8,7 +8,7 @@ import { retry, spread } from '../../base/retry.js';
 
 export interface GatePolicy {
   over(): boolean;
-  /** An attempt failed. If it was not answered, the store may have carried it out. */
+  /** Without an answer, the store may have executed it. */
   failed(failure: StoreFailure): void;
   /** In ms. */
   readonly patience: number;
@@ -17,8 +17,8 @@ export interface GatePolicy {
 }
 
 /**
- * Resolves to `undefined` when the answer is not needed any more. Rejects with `HOLDFAST_REFUSED`
- * if the server refuses, and with `HOLDFAST_UNREACHABLE` after `patience` ms.
+ * Resolves to `undefined` when no answer is needed any more. Rejects with `HOLDFAST_REFUSED` if the
+ * server refuses, and with `HOLDFAST_UNREACHABLE` after `patience` ms.
  */
 export async function retryUntilAnswered(
   { requests, settings }: { readonly requests: Requests; readonly settings: Settings },
