@@ -1,11 +1,11 @@
 /**
- * The invariants of a resource between two commands, checked in the tests and in the simulator
- * (`enableAssertions`), and off in programs that use the library.
+ * The invariants of a resource between two commands: on in the tests and the simulator
+ * (`enableAssertions`), off in programs.
  *
- * - I1: `used` is the sum of the weights of all leases and never grows beyond the capacity (a
- *   capacity that was lowered below `used` ends no lease).
- * - I2: a new lease, and one that got more weight, has a fence above all earlier ones, also above
- *   the reserved ones that a root may have used. There is no lease beside such a root.
+ * - I1: `used` is the sum of all weights and never grows beyond the capacity (a capacity lowered
+ *   below `used` ends no lease).
+ * - I2: a new lease, and one with more weight, has a fence above all earlier ones, also above those
+ *   that a root may have used. No lease is beside such a root.
  * - An acquisition holds, waits, is parked, or is unknown: one of these.
  * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
@@ -16,7 +16,7 @@ import type { KeyCommand, Micros } from './commands.js';
 
 interface Snapshot {
   readonly used: number;
-  /** The highest fence that any lease may have used. */
+  /** That any lease may have used. */
   readonly highest: number;
   readonly leases: ReadonlyMap<string, Fences>;
 }
@@ -31,7 +31,7 @@ export type Report = (key: string, problem: string) => void;
 
 let report: Report = fail;
 
-/** A resource with more entries is checked only once in this number of commands. */
+/** A larger resource is checked once in this many commands. */
 const ENTRIES_MAX = 200;
 let skipped = 0;
 
@@ -54,16 +54,15 @@ function assertSound(command: KeyCommand, resource: Resource, now: Micros): void
   if (problem !== undefined) report(command.key, problem);
 }
 
-/** The next check knows neither how much was in use before it nor how a lease ended. */
+/** The next check knows neither the former use nor how a lease ended. */
 function forget(resource: Resource): void {
   const { highest, leases, used } = snapshots.get(resource) ?? EMPTY;
-  // the commands before this one may have been skipped too
+  // earlier commands may have been skipped
   if (used === UNKNOWN) return;
   const known = [...leases.values()].map((one) => [one.id, { ...one, handOffs: 0 }] as const);
   snapshots.set(resource, { used: UNKNOWN, highest, leases: new Map(known) });
 }
 
-/** Stores the state for the next call. */
 export function unsound(resource: Resource, now: Micros, command?: KeyCommand): string | undefined {
   const before = snapshots.get(resource) ?? EMPTY;
   const ended = [...before.leases.values()].filter(
@@ -100,7 +99,7 @@ function weights(resource: Resource, before: Snapshot): string | undefined {
   return undefined;
 }
 
-/** The highest fence that may have been used under a lease that has ended. */
+/** The highest fence that an ended lease may have used. */
 function lastUsed(lease: Fences, now: Micros, command: KeyCommand | undefined): number {
   const { id, fence, handOffs, expires } = lease;
   const reserved = fence + handOffs;
@@ -176,7 +175,7 @@ function owned(resource: Resource, holder: Holder, now: Micros): string | undefi
   if (heaviest !== weight) return `it weighs ${weight}, its heaviest hold ${heaviest}`;
   for (const [hold, { expires: end }] of holds)
     if (end < holder.due || end > expires) return `the hold ${hold} ends at ${end}`;
-  // an expired lease that was not removed may have a newer one of the same owner beside it
+  // the owner of an expired lease may have a newer one beside it
   if (expires <= now) return undefined;
   if (resource.owners.get(owner) !== id) return 'it is not recorded as the lease of its owner';
   for (const hold of holds.keys()) {

@@ -1,6 +1,6 @@
 /**
- * The place at which the assertions see each command. The engine does not import them, so programs
- * do not load them.
+ * Where the assertions see each command. The engine does not import them, so programs do not load
+ * them.
  */
 import type { KeyCommand, Micros } from './commands.js';
 import type { Resource } from './resource.js';

@@ -1,5 +1,5 @@
 /**
- * The commands of the engine and its stores. Replies and pushes are in `replies.ts`.
+ * The commands of the engine and its stores; replies and pushes are in `replies.ts`.
  *
  * Times inside a store are microseconds of its clock, as safe integers (until the year 2255).
  * Durations in commands are milliseconds. In strings `''` means "none", as in the arguments of
@@ -16,17 +16,17 @@ export type * from './replies.js';
 export type Micros = number;
 
 /**
- * Requests permits. The result is a grant, a place in the queue, or a refusal. Repeating the
- * command with the same id changes nothing.
+ * Requests permits: a grant, a place in the queue, or a refusal. Repeated with the same id, it
+ * changes nothing.
  */
 export interface Acquire {
   readonly op: 'acquire';
   readonly key: string;
-  /** Made by the caller and never used twice. The grant belongs to it. */
+  /** Made by the caller, never used twice; the grant belongs to it. */
   readonly id: string;
   /**
-   * The owner for re-entry, or `''`. An acquisition by the owner of a live lease joins it as one
-   * more hold.
+   * The owner for re-entry, or `''`. An acquisition of a live lease's owner joins it as one more
+   * hold.
    */
   readonly owner: string;
   readonly weight: number;
@@ -35,45 +35,45 @@ export interface Acquire {
   /** In ms. */
   readonly ttl: number;
   /**
-   * The claim window in ms: the length of a lease that is granted by push, if shorter than `ttl`.
-   * Equal to `ttl` if the holder does not renew the lease.
+   * The claim window in ms: the length of a lease granted by push, if shorter than `ttl`. Equal to
+   * `ttl` if the holder does not renew.
    */
   readonly claim: number;
-  /** Strict order: while it waits, only grants of fair roots allow hand-offs. */
+  /** Strict order: while it waits, only fair roots get hand-offs. */
   readonly fair: boolean;
   /**
-   * How many times the process of a root may hand the lease off before the store must decide, if
-   * others wait; see `handOffsOf`. 0 if it is not a root.
+   * How often the process of a root may hand the lease off before the store must decide, if others
+   * wait; see `handOffsOf`. 0 if it is no root.
    */
   readonly handOffs: number;
-  /** The channel for the push of the grant, or `''`: the waiter then polls. */
+  /** For the push of the grant; `''`: the waiter polls. */
   readonly channel: string;
   /**
-   * A secret that the push of the grant repeats, or `''` without a channel. A message without it is
-   * not from the store.
+   * A secret that the push of the grant repeats, which shows that the store sent it; `''` without a
+   * channel.
    */
   readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
-  /** The ticket of an earlier reply, to get that place back; 0 for a new place. */
+  /** Of an earlier reply, to get that place back; 0 for a new place. */
   readonly ticket: number;
   /**
-   * Whole ms for which the oldest task of a root has waited in its process; 0 (the default) for an
-   * acquisition that arrives now. Without a `ticket`, it decides the place in the queue.
+   * Whole ms for which the oldest task of a root has waited in its process; default 0. Without a
+   * `ticket`, it decides the place in the queue.
    */
   readonly waited?: number;
-  /** How many tasks of the process wait for this root (default 0). Shown by inspect. */
+  /** The tasks that wait for this root (default 0), for inspect. */
   readonly tasks?: number;
   /** The longest queue that a newcomer may join. */
   readonly maxQueue: number;
   /**
-   * After this time in ms without a command from this process, its waiters are dropped; see
+   * After so many ms without a command of this process, its waiters are dropped; see
    * `processes.ts`.
    */
   readonly patience: number;
   /**
-   * How long the store keeps the resource after its last use, in ms. It keeps the last fence, in
-   * case the clock steps back.
+   * How long the store keeps the resource, with its last fence, after its last use, in ms: the
+   * clock may step back.
    */
   readonly retention: number;
   readonly meta: string;
@@ -85,25 +85,25 @@ export interface Release {
   readonly key: string;
   readonly id: string;
   /**
-   * The caller has never handed a lease of `id` off and never will: the fences reserved for
-   * hand-offs become free. Default: false. See also `Turn`.
+   * The caller never handed a lease of `id` off and never will: the fences reserved for that become
+   * free. Default: false. See also `Turn`.
    */
   readonly unpassed?: boolean;
   /**
-   * No holder ends its work with it: there is probably nothing to end. Where commands of several
-   * processes may collide, it lets the others pass. Default: false.
+   * There is probably nothing to end. Where commands of several processes may collide, it lets the
+   * others pass. Default: false.
    */
   readonly unhurried?: boolean;
   readonly retention: number;
 }
 
 /**
- * Ends a root: a lease that its process hands from task to task without a command. It names the
- * last fence that was used, and queues the next root of the process (`again`). A repeated command
- * finds no lease of the root and changes nothing; it still reports how `again` stands.
+ * Ends a root, names the last fence that was used, and queues the next root of the process
+ * (`again`). A repeated command finds no lease of the root and changes nothing; it reports how
+ * `again` stands.
  *
- * If the store holds the root with another fence, the lease was granted to a late duplicate of its
- * request. It ends too, and `again` is not queued.
+ * If the store holds the root with another fence, a late duplicate of its request was granted. That
+ * lease ends too, and `again` is not queued.
  */
 export interface Turn {
   readonly op: 'turn';
@@ -111,11 +111,11 @@ export interface Turn {
   readonly id: string;
   /** As the store granted it. */
   readonly fence: number;
-  /** The last fence that a task of the root used. Those after it become free. */
+  /** The last fence that the root used; those after it become free. */
   readonly used: number;
   /**
-   * The next root of the process, or `''`. The fields below describe it as in `Acquire`; its weight
-   * is 1, and it has no owner.
+   * The next root of the process, or `''`, described below as in `Acquire`; its weight is 1, and it
+   * has no owner.
    */
   readonly again: string;
   readonly ttl: number;
@@ -135,8 +135,8 @@ export interface Turn {
 }
 
 /**
- * Extends a live lease to at least `ttl` ms from now. Never shortens a lease, and never restores an
- * expired one.
+ * Extends a live lease to at least `ttl` ms from now; never shortens one or restores an expired
+ * one.
  */
 export interface Renew {
   readonly op: 'renew';
@@ -144,17 +144,14 @@ export interface Renew {
   readonly id: string;
   readonly ttl: number;
   readonly retention: number;
-  /**
-   * The channel on which the process of the lease, or of this hold of it, receives pushes from now
-   * on. Default: the known one.
-   */
+  /** For pushes to the process of the lease, or of this hold. Default: the known one. */
   readonly channel?: string;
   /** See `Acquire`. Default: the known number. */
   readonly tasks?: number | undefined;
 }
 
 /**
- * Extends several leases, each as by `Renew`; an error affects only its key. A `ttl` of 0 extends
+ * Extends several leases, each as `Renew` does; an error affects only its key. A `ttl` of 0 extends
  * none: the reply says how long they last.
  */
 export interface RenewMany {
@@ -167,8 +164,7 @@ export interface RenewMany {
 }
 
 /**
- * Serves the queue and returns the state of each id. If the owner of a queued id holds a live
- * lease, the id joins it.
+ * Serves the queue and returns the state of each id. A queued id joins a live lease of its owner.
  */
 export interface Poll {
   readonly op: 'poll';
@@ -177,8 +173,8 @@ export interface Poll {
   /** As in `Acquire`; 0 if the caller does not ask for waiters. */
   readonly patience: number;
   /**
-   * Whole ms after which the process polls again, if the reply allows no pause; 0 (the default) if
-   * it takes no pause: then it is never asked.
+   * Whole ms to the next poll, if the reply allows no pause; 0 (the default): it takes no pause,
+   * and is never asked.
    */
   readonly period?: number;
   readonly retention: number;
@@ -187,11 +183,11 @@ export interface Poll {
 export interface Inspect {
   readonly op: 'inspect';
   readonly key: string;
-  /** The most holders, waiters, and holds of one owner to show. */
+  /** The most holders, waiters, and holds of one owner. */
   readonly limit: number;
 }
 
-/** Ends one lease (`id`) or all (`''`) without the holders' consent. Serves the queue. */
+/** Ends the lease `id`, or all (`''`), without the holders' consent. Serves the queue. */
 export interface ForceRelease {
   readonly op: 'forceRelease';
   readonly key: string;
@@ -202,7 +198,7 @@ export interface ForceRelease {
 /**
  * Releases the lease `id` and waits for a signal as the acquisition `as`, in one step. `as` is
  * parked at a condition, outside the queue, until it is signalled or wants the permits without a
- * signal. Only for a lease with one hold. Repeating the command with the same `as` changes nothing.
+ * signal. Only for a lease with one hold. Repeated with the same `as`, it changes nothing.
  */
 export interface Park {
   readonly op: 'park';
@@ -210,20 +206,20 @@ export interface Park {
   /** It holds the lease. */
   readonly id: string;
   /**
-   * It waits, with the owner and the weight of the lease. While it is parked, only this command and
-   * polls name it.
+   * It waits, with the lease's owner and weight. While it is parked, only this command and polls
+   * name it.
    */
   readonly as: string;
   readonly condition: string;
   /**
    * `signal`: `as` waits for a signal. `permits`: it wants the permits, signalled or not.
-   * `nothing`: the call ends; the lease, the parked place and everything else of both ids is
-   * released, and a signal for `as` goes to the next parked waiter.
+   * `nothing`: the call ends; everything of both ids is released, and a signal for `as` goes to the
+   * next parked waiter.
    */
   readonly want: 'signal' | 'permits' | 'nothing';
   /**
-   * The last fence that a task of a root used; 0 (the default) if the lease was not handed off.
-   * Those after it become free.
+   * The last fence that a root used; 0 (the default) without a hand-off. Those after it become
+   * free.
    */
   readonly used?: number;
   readonly ttl: number;
@@ -235,35 +231,31 @@ export interface Park {
   readonly maxParked: number;
   /** As in `Acquire`. */
   readonly patience: number;
-  /** As in `Acquire`. A parked waiter that is not polled for this time is dropped. */
+  /** As in `Acquire`. A parked waiter that is not polled for this long is dropped. */
   readonly retention: number;
   readonly meta: string;
 }
 
-/**
- * Moves parked waiters of a condition to the end of the queue, in the order in which they parked.
- */
+/** Moves parked waiters of a condition to the end of the queue, in the order of parking. */
 export interface Signal {
   readonly op: 'signal';
   readonly key: string;
-  /** The acquisition that signals. It must hold a live lease. */
+  /** Of the signalling acquisition, which must hold a live lease. */
   readonly id: string;
   readonly condition: string;
-  /** How many waiters to wake, 0 for all. */
+  /** The waiters to wake, 0 for all. */
   readonly count: number;
-  /**
-   * Grows with each signal of this lease. A number that is not above the last one wakes no waiter.
-   */
+  /** Grows with each signal of this lease; a smaller or equal number wakes no waiter. */
   readonly seq: number;
   readonly retention: number;
 }
 
 /**
- * Changes the weight of a live lease. Less weight is always allowed, and the queue is served. More
- * is allowed only if it fits at once; it is then a new grant, with a new fence.
+ * Changes the weight of a live lease. Less is always allowed, and serves the queue. More must fit
+ * at once; it is a new grant, with a new fence.
  *
- * In a lease with several holds each has its own weight, and the lease that of the heaviest. A hold
- * may grow up to the weight of the lease; any other change is refused.
+ * In a lease with several holds each has a weight, and the lease that of the heaviest. A hold may
+ * grow up to it; any other change is refused.
  */
 export interface Resize {
   readonly op: 'resize';
@@ -271,21 +263,21 @@ export interface Resize {
   readonly id: string;
   readonly weight: number;
   /**
-   * Grows with each change of an acquisition. A late duplicate has a number that the store has
-   * seen, and changes nothing, also if the change was refused.
+   * Grows with each change of an acquisition. A late duplicate has a number that the store has seen
+   * and changes nothing, also if the change was refused.
    */
   readonly seq: number;
   readonly retention: number;
 }
 
 /**
- * Changes the capacity of a semaphore in use; another kind stays as it is. Ends no lease: if more
- * permits are held than the new capacity, nothing is granted until enough are released.
+ * Changes the capacity of a semaphore in use, and ends no lease: if more permits are held, none is
+ * granted until enough are released.
  */
 export interface SetCapacity {
   readonly op: 'capacity';
   readonly key: string;
-  /** The present capacity, as the caller knows it. */
+  /** The capacity that the caller knows. */
   readonly from: number;
   readonly capacity: number;
   readonly retention: number;

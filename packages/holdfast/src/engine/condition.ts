@@ -2,10 +2,10 @@
  * Conditions: releases a lease and parks in one step, and wakes parked waiters.
  *
  * A signal survives the end of its receiver. The waiter, and then its lease, remember the condition
- * until the holder ends the lease itself, by release or by parking again. If the lease or the wait
- * ends otherwise (a dead channel, a withdrawal, expiry after a crash, force), the next waiter
- * parked there gets the signal. So a signal may wake one waiter too many, never one too few: a
- * woken waiter must check its condition again.
+ * until the holder itself ends the lease, by release or by parking again. If the lease or the wait
+ * ends otherwise (a dead channel, a withdrawal, expiry after a crash, force), the next parked
+ * waiter gets the signal. So a signal may wake one waiter too many, never one too few: a woken
+ * waiter must check its condition again.
  */
 import type { Resource } from './resource.js';
 import { granted, type CommandContext, serve } from './serve.js';
@@ -28,7 +28,7 @@ export function park(
   return refusal ?? standing(resource, wanted.as, now);
 }
 
-/** If `as` has parked before and wants the permits, it is queued again. */
+/** Queues `as` again if it has parked before and wants the permits. */
 function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply | undefined {
   const { id, as, want, channel, token, retention } = wanted;
   const known = resource.parking.get(as) ?? resource.waiters.get(as);
@@ -39,7 +39,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const holder = resource.leaseOf(id, now);
     if (holder === undefined) return { status: 'absent', now };
     const holds = Math.max(1, holder.holds.size);
-    // Conditions need a mutex with one hold: otherwise another holder could remain.
+    // with other holds, another holder could remain
     const others = resource.kind !== 'mutex';
     if (holds > 1 || others) return { status: 'shared', now, holds };
     const length = resource.parking.size;

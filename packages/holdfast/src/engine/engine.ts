@@ -3,13 +3,11 @@
  *
  * This is the executable specification. It does no I/O and has no clock: the same commands at the
  * same times give the same replies, pushes and state. The differential test compares the Lua
- * scripts with it. The memory store and the simulator run it unchanged.
+ * scripts with it; the memory store and the simulator run it unchanged.
  *
- * This file has acquire and release. `turn.ts` ends roots, `renew.ts` extends leases,
- * `condition.ts` parks and signals, `resize.ts` changes weights and capacity, `force-release.ts`
- * ends leases by force, `inspect.ts` shows a resource. Every command except inspect first removes
- * expired leases, and leaves no capacity free that the queue could use (I5), except for waiters
- * beyond `SERVE_LIMIT`, which the next command serves. Commands are idempotent by id (I3).
+ * This file has acquire and release. Every command except inspect first removes expired leases, and
+ * leaves no capacity free that the queue could use (I5), except for waiters beyond `SERVE_LIMIT`,
+ * which the next command serves. Commands are idempotent by id (I3).
  */
 import { afterCommand, afterRestore } from './check-hook.js';
 import { resize, setCapacity } from './resize.js';
@@ -44,12 +42,12 @@ export class Engine {
   readonly gates: Gates = new Gates();
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
-  /** Every fence of a resource that starts anew is greater. */
+  /** Every fence of a new resource is greater. */
   floor: number;
 
   /**
-   * @param receivers the current number of subscribers of exactly this channel
-   * @param floor see the field; for stores whose clock may be wrong
+   * @param receivers the subscribers of exactly this channel
+   * @param floor for stores whose clock may be wrong
    */
   constructor(receivers: (channel: string) => number, floor = 0) {
     this.#receivers = receivers;
@@ -78,10 +76,7 @@ export class Engine {
     this.gates.forget(key);
   }
 
-  /**
-   * Removes resources and gates that were idle for their retention. No reply depends on it: `apply`
-   * never sees an expired resource.
-   */
+  /** Removes what was idle for its retention. No reply depends on it. */
   sweep(now: T.Micros): void {
     this.gates.sweep(now);
     for (const [key, resource] of this.#resources) {
@@ -163,13 +158,13 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   const held = resource.leaseOf(wanted.id, now);
   const settled =
     held === undefined ? rejoin(resource, wanted, now) : granted(held, wanted.id, now);
-  // a waiting acquisition is served in turn, even if the capacity has changed since
+  // a waiter is served in turn, even if the capacity has changed since
   const agreed = (): boolean =>
     resource.waiters.has(wanted.id) ||
     (resource.kind === wanted.kind && resource.capacity === wanted.capacity);
-  // an expired lease, or a waiter that left the queue to join a lease, may have freed permits
+  // an expired lease, or a waiter that left the queue to join one, may have freed permits
   if (settled !== undefined || !(resource.idle || agreed())) serve(resource, context, '');
-  // a waiter that lost its place repeats its request with a ticket: its capacity may be out of date
+  // a ticket is of a lost place: the capacity may be out of date
   const mayAgree = wanted.ticket === 0 || resource.capacity === 0;
   if (resource.idle && mayAgree) resource.setCapacity(wanted.kind, wanted.capacity);
   let reply: T.AcquireReply;
@@ -180,10 +175,7 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   return reply;
 }
 
-/**
- * Granted at once only if the queue is empty, so a newcomer never takes permits that a waiter could
- * use.
- */
+/** Grants at once only with an empty queue, so a newcomer never takes a waiter's permits. */
 function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): T.AcquireReply {
   const { now } = context;
   const free = (): boolean => resource.queue.size === 0 && resource.fits(wanted.weight);
@@ -195,7 +187,7 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
     return granted(resource.grant(wanted, now, wanted.ttl), wanted.id, now);
   } else if (!wanted.queue) {
     serve(resource, context, '');
-    // a waiter of the same owner may have been granted by `serve`
+    // `serve` may have granted to a waiter of the owner
     const own = rejoin(resource, wanted, now);
     if (own !== undefined) return own;
     if (free()) return granted(resource.grant(wanted, now, wanted.ttl), wanted.id, now);

@@ -1,14 +1,14 @@
-/** The entries of a resource. Only the methods of `Resource` write them. */
+/** The entries of a resource; only `Resource` writes them. */
 import type { Acquire, Micros } from './commands.js';
 
 export interface Hold {
-  /** The permits that it requested. A lease has the weight of its heaviest hold. */
+  /** As requested; a lease has that of its heaviest hold. */
   weight: number;
-  /** The number of its last change of the weight. */
+  /** The number of its last change of weight. */
   changes: number;
-  /** The channel for the message that the lease was ended by force, or `''`. */
+  /** For the message that the lease was ended by force, or `''`. */
   channel: string;
-  /** Unless renewed. The lease lasts as long as one of its holds. */
+  /** Without a renewal. The lease lasts as long as one of its holds. */
   expires: Micros;
 }
 
@@ -19,7 +19,7 @@ export interface Holder {
   readonly id: string;
   readonly owner: string;
   weight: number;
-  /** As in `Hold`, for a lease without an owner. */
+  /** As in `Hold`, without an owner. */
   changes: number;
   fence: number;
   channel: string;
@@ -30,29 +30,29 @@ export interface Holder {
   /** In ms. */
   readonly ttl: number;
   /**
-   * How many times the process may hand the lease off before the store must decide. One fence above
+   * How often the process may hand the lease off before the store must decide. One fence above
    * `fence` is reserved for each.
    */
   readonly handOffs: number;
-  /** The owner's holds in order; empty without an owner. */
+  /** The owner's holds in order. */
   readonly holds: Map<string, Hold>;
-  /** With an owner: no hold ends after this time. */
+  /** With an owner: no hold ends later. */
   expires: Micros;
-  /** Neither the lease nor one of its holds ends before this time. */
+  /** Neither the lease nor a hold ends earlier. */
   due: Micros;
-  /** The condition of its signal, or `''`. Cleared when the holder itself ends the lease. */
+  /** The condition of its signal, or `''`; cleared when the holder ends the lease. */
   signalled: string;
   sent: { readonly seq: number; readonly woken: number; readonly left: number };
 }
 
 export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
 
-/** The end for one of its acquisitions, 0 if that has no hold. */
+/** 0 if that acquisition has no hold. */
 export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
   return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
 }
 
-/** True if the lease, or one of its holds, has not expired. */
+/** Whether the lease or a hold has not expired. */
 export function lives({ owner, expires, holds }: Holder, now: Micros): boolean {
   if (owner === '') return expires > now;
   return [...holds.values()].some((hold) => hold.expires > now);

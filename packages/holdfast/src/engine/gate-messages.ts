@@ -1,6 +1,6 @@
 /**
- * The messages of gates, on which latches and barriers are built; see `gate.ts`. Every command that
- * changes a gate names its generation, so a late or repeated one never counts in another.
+ * The messages of gates, see `gate.ts`. A command that changes a gate names its generation, so a
+ * late or repeated one never counts in another.
  */
 import type { Micros } from './commands.js';
 
@@ -10,38 +10,38 @@ export type GateKind = 'latch' | 'barrier';
 /** Why a generation is broken. */
 export type BreakReason = 'expired' | 'withdrawn' | 'reset' | 'deleted';
 
-/** `unknown` if the gate does not remember the generation, or if it never existed. */
+/** `unknown`: the gate does not remember the generation, or it never existed. */
 export type Fate = 'closed' | 'open' | 'broken' | 'unknown';
 
-/** Counts an arrival, once for each id, and only in the current generation. */
+/** Counts an arrival, once for each id, in the current generation only. */
 export interface Arrive {
   readonly op: 'arrive';
   readonly key: string;
   readonly kind: GateKind;
-  /** How many arrivals open the gate. All commands must name the same number. */
+  /** The arrivals that open the gate, equal in all commands. */
   readonly count: number;
   readonly generation: number;
   readonly id: string;
   readonly by: number;
   /**
-   * In ms: without another arrival for this time a latch breaks (an earlier arrival may have named
-   * a longer one); without a `Watch` this arrival at a barrier expires.
+   * In ms: without another arrival for this long a latch breaks (an earlier one may have named
+   * more); without a `Watch` this arrival at a barrier expires.
    */
   readonly ttl: number;
-  /** The channel for the message that the generation ended, or `''`. */
+  /** For the message of the generation's end, or `''`. */
   readonly channel: string;
   /** See `Acquire.token`. */
   readonly token: string;
-  /** How long an ended gate is kept, in ms; a shorter time of a later call changes nothing. */
+  /** Of an ended gate, in ms; a later call cannot shorten it. */
   readonly retention: number;
 }
 
-/** Shows a generation, extends the life of its arrivals, and creates the gate if there is none. */
+/** Shows a generation, extends the life of its arrivals, and creates a missing gate. */
 export interface Watch {
   readonly op: 'watch';
   readonly key: string;
   readonly kind: GateKind;
-  /** As in `Arrive`; 0 to read only: no gate is created, and any count matches. */
+  /** As in `Arrive`; 0 only reads: no gate is created, and any count matches. */
   readonly count: number;
   /** 0 for the current one. */
   readonly generation: number;
@@ -53,14 +53,14 @@ export interface Watch {
 }
 
 /**
- * Ends a generation and begins the next one. Only for the current generation, and only if its count
- * agrees, so a caller whose arrival was refused cannot break it.
+ * Ends the current generation and begins the next one, if its count agrees: a caller whose arrival
+ * was refused cannot break it.
  */
 export interface EndGeneration {
   readonly op: 'endGeneration';
   readonly key: string;
   readonly kind: GateKind;
-  /** As in `Arrive`. 0, for any count, if the reason is `deleted`. */
+  /** As in `Arrive`; 0, for any count, if the reason is `deleted`. */
   readonly count: number;
   readonly generation: number;
   /** Used if the generation is not open. */
@@ -71,7 +71,7 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
-/** The state of the generation that the command named. */
+/** The state of the named generation. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;
@@ -79,22 +79,21 @@ export interface GateStatus {
   readonly fate: Fate;
   readonly reason: BreakReason | '';
   /**
-   * How many arrivals were missing after this id was counted; -1 if it was not counted, or is not
-   * remembered.
+   * The arrivals that were missing after this id; -1 if it was not counted, or is not remembered.
    */
   readonly rank: number;
-  /** The gate knows whether this id was counted. */
+  /** Whether this id was counted is known. */
   readonly sure: boolean;
-  /** 0 if there is no gate. */
+  /** 0 without a gate. */
   readonly current: number;
-  /** 0 if there is no gate, or it was deleted. */
+  /** 0 without a gate, or if deleted. */
   readonly count: number;
   readonly missing: number;
-  /** Microseconds until the current generation may expire, 0 if it cannot. */
+  /** Microseconds until the current generation may expire, or 0. */
   readonly next: Micros;
 }
 
-/** The key is in use by a gate of another kind, or with another count. */
+/** The key is a gate of another kind, or with another count. */
 export interface GateOther {
   readonly status: 'other';
   readonly now: Micros;

@@ -1,23 +1,23 @@
 /**
- * One gate: it counts arrivals and opens when the agreed number has arrived. Latches and barriers
- * differ in the next step.
+ * One gate: it counts arrivals and opens at the agreed number. Latches and barriers differ in the
+ * next step.
  *
  *     latch    closed --last arrival--> open  --end--> (next generation) closed
  *                 \---no arrival for ttl--> broken --end--> (next generation) closed
  *     barrier  closed --last arrival--> open, and the next generation is closed
  *                 \---an arrival expired, end--> broken, and the next generation is closed
  *
- * A generation's number is above every earlier one, like a fence (I2), so an arrival for an old
- * generation is not counted. Arrivals are remembered by id for the current generation and the one
- * before (I3). A bounded list of broken generations tells how older ones ended: one before its
- * start is unknown, and never reported as open.
+ * A generation's number is above every earlier one, like a fence (I2), so an arrival for an old one
+ * is not counted. Arrivals are remembered by id for the current generation and the one before (I3).
+ * A bounded list of broken generations tells how older ones ended: one before its start is unknown,
+ * and never reported as open.
  *
- * A deleted latch is kept for a while, as a gate with a new generation, the count 0 and no kind:
- * the next call that names that generation, or none, decides what it becomes. So an arrival that
- * was under way is told that its generation is broken.
+ * A deleted latch is kept for a while as a gate with a new generation, the count 0 and no kind. The
+ * next call that names that generation, or none, decides what it becomes; an arrival that was under
+ * way is told that its generation is broken.
  *
- * Only this file and `gates.ts` write the fields (`saved.ts` restores them); a test holds this. I9:
- * `endsAt` and `retention` limit the life of the gate.
+ * Only this file and `gates.ts` write the fields (`saved.ts` restores them). I9: `endsAt` and
+ * `retention` limit the life of the gate.
  */
 import type { BreakReason, Fate, GateCommand, GateKind, GatePush } from './gate-messages.js';
 import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';
@@ -45,12 +45,12 @@ export class Gate {
    * Of a latch: when it breaks, broke or opened. Of a barrier: its last use, or the latest expiry.
    */
   endsAt: Micros = 0;
-  /** How long the gate is kept after `endsAt`, in ms. */
+  /** After `endsAt`, in ms. */
   retention = 0;
-  /** The generation of the arrivals in `past`, 0 for none. */
+  /** Of the arrivals in `past`, or 0. */
   pastGeneration = 0;
   readonly broken: Broken[] = [];
-  /** Id → number of arrivals that were missing after it. */
+  /** Id → arrivals that were missing after it. */
   arrivals: Map<string, number> = new Map();
   past: Map<string, number> = new Map();
   expiries: SortedSet = new SortedSet();
@@ -84,7 +84,7 @@ export class Gate {
     return this.broken.find((one) => one.generation === named)?.reason ?? '';
   }
 
-  /** Microseconds until the current generation may expire, 0 if it cannot. */
+  /** Microseconds until the current generation may expire, or 0. */
   next(now: Micros): Micros {
     if (this.kind === 'latch') {
       return this.fate(this.generation) === 'closed' ? Math.max(0, this.endsAt - now) : 0;
@@ -142,7 +142,7 @@ export class Gate {
     this.endsAt = Math.max(this.endsAt, later);
   }
 
-  /** As broken unless it is open; begins the next one. */
+  /** As broken unless open; begins the next generation. */
   end(context: CommandContext, reason: BreakReason, count: number): void {
     if (this.fate(this.generation) === 'closed') this.#remember(reason);
     this.#next(context, count);

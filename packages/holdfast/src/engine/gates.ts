@@ -1,6 +1,6 @@
 /**
- * The gates of a store, and the commands on them. As with resources, every command first applies
- * expiries, and the same commands at the same times give the same replies.
+ * The gates of a store, and the commands on them. Every command first applies expiries; the same
+ * commands at the same times give the same replies.
  */
 import { Gate } from './gate.js';
 import type * as G from './gate-messages.js';
@@ -26,7 +26,7 @@ export class Gates {
     this.#gates.delete(key);
   }
 
-  /** Removes gates that were not used for their retention. */
+  /** Removes gates unused for their retention. */
   sweep(now: Micros): void {
     for (const [key, gate] of this.#gates) if (gate.forgetAt <= now) this.#gates.delete(key);
   }
@@ -56,7 +56,7 @@ export class Gates {
   }
 }
 
-/** A deleted gate becomes what the command names, if it names the current generation or none. */
+/** A deleted gate becomes what a command for the current generation, or for none, names. */
 function revive(gate: Gate, command: G.GateCommand, now: Micros): void {
   if (command.op === 'endGeneration' || command.count === 0) return;
   if (command.generation === gate.generation || command.generation === 0) gate.begin(command, now);

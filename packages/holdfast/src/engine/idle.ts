@@ -1,40 +1,40 @@
 /**
- * How often idle waiters ask. If each process with a waiter polled in each period (a claim window),
- * a thousand processes that wait for one lock would send a thousand commands a second.
+ * How often idle waiters ask: if each of a thousand waiting processes polled in each period (a
+ * claim window), they would send a thousand commands a second.
  *
  *     asks in each period --a poll far from the head--> may pause --its own poll--> as before
  *                ^--------a command asks it (push)-------/
  *
  * A process at the head has to ask: it finds a grant whose push was lost, and the end of a lease
  * that was not released. Further back that can wait. So the reply to a poll allows a pause, longer
- * with the distance from the head, at most `PERIODS_MAX` periods: with n processes, at most about
- * 19 + n / 16 polls in a period. The store adds the pause to the time for which the process may be
- * silent. A pause needs `PROCESSES` other processes near the head, which notice it if one of them
- * dies with all its waiters.
+ * with the distance from the head, at most `PERIODS_MAX` periods: n processes send at most about 19
+ * + n / 16 polls in a period. The store adds the pause to the time of allowed silence. A pause
+ * needs `PROCESSES` other processes near the head, which notice it if one of them dies with all its
+ * waiters.
  *
  * The queue may move on faster. So a command asks paused processes to poll at once:
  *
- * - the next `NEXT` waiters, when it grants to a paused process: they may get the lock soon;
- * - the first `FIRST` waiters, when a lease ended unclaimed: others may be frozen too. A process
- *   that does not answer within two claim windows is silent, as in `processes.ts`.
+ * - the next `NEXT` waiters, when it grants to a paused process: they may be next;
+ * - the first `FIRST` waiters, when a lease ended unclaimed: others may be frozen too. One that
+ *   does not answer within two claim windows is silent, as in `processes.ts`.
  *
- * Both pushes may be lost. Then the process polls at the end of its pause, and its ticket restores
- * its place.
+ * If the push is lost, the process polls at the end of its pause, and its ticket restores its
+ * place.
  */
 import type { Waiter } from './entries.js';
 import { processOf } from './processes.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
-/** So many places get one period more than those before. The first ones get no pause. */
+/** So many places get one period more; the first ones get none. */
 const PLACES = 8;
 const PERIODS_MAX = 16;
-/** The processes with a waiter among the first `FRONT` while another one pauses. */
+/** Processes with a waiter among the first `FRONT` while another one pauses. */
 const PROCESSES = 8;
 const FRONT = 64;
 const NEXT = 8;
 const FIRST = 128;
-/** The claim windows within which a process answers that was asked. */
+/** Claim windows within which an asked process answers. */
 const ANSWER_WINDOWS = 2;
 
 export function pauseOf({ queue }: Resource, id: string, period: number): number {

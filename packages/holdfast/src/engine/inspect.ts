@@ -1,9 +1,8 @@
 /**
- * Shows a resource. Changes nothing, and does not remove expired leases.
+ * Shows a resource; changes nothing, and does not remove expired leases.
  *
- * The cost does not grow with the number of holders: it reads only those that it shows, and at most
- * `EXPIRE_LIMIT` expired leases. Beyond that limit they still count as used, and so do expired
- * holds of a lease that has others.
+ * It reads the holders that it shows, and at most `EXPIRE_LIMIT` expired leases. More of them count
+ * as used, and so do expired holds of a lease that has others.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';

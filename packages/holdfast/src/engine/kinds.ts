@@ -1,13 +1,13 @@
-/** The kinds of lock that a key can be in use as. All users of a key must agree on one. */
+/** The kinds of lock; all users of a key must agree on one. */
 
-/** A mutex has the capacity 1. Only the capacity of a semaphore can be changed. */
+/** A mutex has the capacity 1. Only a semaphore's can be changed. */
 export type LockKind = 'mutex' | 'semaphore' | 'rw-lock' | 'flight';
 
-/** The number of each kind in the arguments and records of the scripts. */
+/** As the scripts name them. */
 export const NUMBERS = { mutex: 1, semaphore: 2, 'rw-lock': 3, flight: 4 } as const;
 const KINDS = Object.keys(NUMBERS) as LockKind[];
 
-/** `''` for 0, and for a number of a later version. */
+/** `''` for 0, and for a later version's number. */
 export function kindOf(number: number): LockKind | '' {
   return KINDS[number - 1] ?? '';
 }

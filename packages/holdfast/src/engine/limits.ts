@@ -3,12 +3,11 @@
  * stopped.
  */
 
-/** A root that is granted while no other acquisition waits has this many times the hand-offs. */
+/** A root granted while no other acquisition waits has so many times the hand-offs. */
 const ALONE = 8;
 
 /**
- * The most hand-offs that `ALONE` gives. Their fences are reserved, and run ahead of the store's
- * clock by as many microseconds.
+ * The most that `ALONE` gives. Their fences run ahead of the store's clock by as many microseconds.
  */
 const ALONE_MAX = 128;
 
@@ -24,13 +23,13 @@ interface Queueing {
 
 /**
  * The tasks of a fair root arrived together or are neighbours in the queue, so its hand-offs
- * overtake no other acquisition.
+ * overtake none.
  */
 export function handOffsOf(
   { fair, handOffs }: { readonly fair: boolean; readonly handOffs: number },
   { capacity, fairWaiting, queue }: Queueing,
 ): number {
-  // with several holders, a reserved fence could be used after a higher one was granted
+  // with several holders, a reserved fence could be used after a higher one
   if (capacity > 1) return 0;
   if (fair) return handOffs;
   if (fairWaiting > 0) return 0;
@@ -40,22 +39,19 @@ export function handOffsOf(
 export const SERVE_LIMIT = 1000;
 
 /**
- * Expired leases that one command removes; each hold of an owner counts as one more. Until it is
- * removed, an expired lease counts against the capacity.
+ * Expired leases that one command removes, each with the holds of an owner. One that was not
+ * removed counts against the capacity.
  */
 export const EXPIRE_LIMIT = 1000;
 
-/**
- * Holds of one lease. Adding one costs the same for any number; the end of a lease removes all of
- * them in one command.
- */
+/** Holds of one lease. The lease's end removes all in one command. */
 export const HOLD_LIMIT = 1000;
 
 export const SIGNAL_LIMIT = 1000;
 
 export const FORCE_LIMIT = 1000;
 
-/** Channels that a gate notifies; waiters beyond it poll. */
+/** Channels that a gate notifies; other waiters poll. */
 export const CHANNEL_LIMIT = 10_000;
 
 /** Broken generations that a gate remembers. */

@@ -5,9 +5,9 @@
  *        |\---wants the permits--> queued
  *        \----withdraw, dead channel at a signal, not polled for a retention--> (nothing)
  *
- * There are two orders: at a condition, by time of parking; among all, by the time of the last
- * poll. A parked waiter holds nothing and blocks no other, so serving never detects that it is
- * dead; it is dropped when it was not polled for `retention` (I9).
+ * There are two orders: at a condition, by time of parking; among all, by the last poll. A parked
+ * waiter holds nothing and blocks no other, so serving never detects its death; it is dropped when
+ * it was not polled for `retention` (I9).
  */
 import type { Processes } from './processes.js';
 import type { Micros } from './commands.js';
@@ -22,7 +22,7 @@ export interface Parked {
   readonly fair: boolean;
   readonly meta: string;
   readonly since: Micros;
-  /** When it is dropped, unless a command names it before. */
+  /** When it is dropped, unless a command names it. */
   until: Micros;
   channel: string;
   token: string;
@@ -62,7 +62,6 @@ export class Parking {
     return [...(this.#conditions.get(condition) ?? [])];
   }
 
-  /** The oldest poll comes first. */
   all(): readonly Parked[] {
     return [...this.#parked.values()];
   }
@@ -93,7 +92,7 @@ export class Parking {
     return parked;
   }
 
-  /** Notes a poll. To save writes, only after half of the retention. */
+  /** To save writes, only after half of the retention. */
   hear(id: string, now: Micros, retention: number): void {
     const parked = this.#parked.get(id);
     if (parked === undefined || parked.until - now >= retention * 500) return;

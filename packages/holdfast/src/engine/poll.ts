@@ -1,10 +1,10 @@
 /**
- * Polls the waiters of a process: one command for all ids that it names.
+ * Polls the waiters of a process: one command for all ids.
  *
- * A poll shows that the process is alive and extends the life of its parked waiters. If the owner
- * of a queued id holds a live lease, the id joins it, as if it had repeated its request. If it
- * cannot join, it loses its place and is reported as absent; it gets the reason when it repeats its
- * request. If the process only waits, and far from the head, it may pause, see `idle.ts`.
+ * A poll shows that the process is alive and extends the life of its parked waiters. A queued id
+ * joins a live lease of its owner, as if it had repeated its request. If it cannot, it loses its
+ * place, is reported as absent, and gets the reason when it repeats the request. A process that
+ * only waits, far from the head, may pause, see `idle.ts`.
  */
 import { pauseOf } from './idle.js';
 import type { Resource } from './resource.js';

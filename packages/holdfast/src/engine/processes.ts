@@ -6,10 +6,10 @@
  *     heard, silent --last waiter leaves--> unknown
  *     heard --a poll allows it a pause--> paused --a poll, or a command asks it--> heard
  *
- * A process polls once per poll period, or after an allowed pause (see `idle.ts`). Each of its
- * commands says how long it may be silent afterwards. A waiter of a silent process is dropped when
- * its turn comes; if the process is alive after all, the ticket restores the place. So all waiters
- * of a dead process delay the queue by no more than one of them, even without subscriber counts.
+ * A process polls once per period, or after an allowed pause (see `idle.ts`). Each command says how
+ * long it may then be silent. A waiter of a silent process is dropped in its turn; if the process
+ * is alive, the ticket restores the place. So all waiters of a dead process delay the queue by no
+ * more than one, even without subscriber counts.
  */
 import type { Micros } from './commands.js';
 
@@ -17,16 +17,16 @@ interface Process {
   /** Queued or parked. */
   waiters: number;
   heard: Micros;
-  /** From when it counts as silent; 0 if it has named no patience. */
+  /** From when it is silent; 0 if it named no patience. */
   until: Micros;
-  /** The end of its pause; 0 if none, or if it was asked since. */
+  /** The end of its pause; 0 if none, or it was asked since. */
   paused: Micros;
 }
 
 /** In the past of every clock. */
 const LONG_AGO = 1;
 
-/** The id of an acquisition up to the last dot. */
+/** The id up to the last dot. */
 export function processOf(id: string): string {
   const end = id.lastIndexOf('.');
   return end < 0 ? id : id.slice(0, end);
@@ -63,8 +63,8 @@ export class Processes {
   }
 
   /**
-   * Notes a command of its process. A patience of 0 promises no next command, so it is ignored. A
-   * pause goes on: the command may concern another acquisition.
+   * A patience of 0 promises no next command, so it is ignored. A pause goes on: the command may be
+   * of another acquisition.
    */
   hear(id: string, now: Micros, patience: number): void {
     const known = this.#known.get(processOf(id));
@@ -74,7 +74,7 @@ export class Processes {
     known.until = known.paused > now ? Math.max(known.until, until) : until;
   }
 
-  /** A poll ends a pause and may begin the next one. All times are ms. */
+  /** Ends a pause and may begin the next. All times are ms. */
   polled(id: string, now: Micros, patience: number, pause: number, period: number): void {
     const known = this.#known.get(processOf(id));
     if (known === undefined || patience === 0) return;
@@ -89,7 +89,7 @@ export class Processes {
     return paused !== 0;
   }
 
-  /** Ends a pause, because its process was asked. False if it had none. */
+  /** Ends a pause with a request to poll; false if it had none. */
   ask(id: string, answerBy: Micros): boolean {
     const known = this.#known.get(processOf(id));
     if (known === undefined || known.paused === 0) return false;
@@ -99,8 +99,8 @@ export class Processes {
   }
 
   /**
-   * A lease granted at `since` ended unclaimed. Its process is silent unless a command came since
-   * then, and also if the clock was set back: then the order is unknown.
+   * A lease granted at `since` ended unclaimed. Its process is silent unless a command came since,
+   * and also if the clock was set back: then the order is unknown.
    */
   lapse(id: string, since: Micros, now: Micros): void {
     const known = this.#known.get(processOf(id));

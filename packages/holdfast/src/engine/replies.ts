@@ -7,10 +7,10 @@ export interface Granted {
   readonly status: 'granted';
   readonly now: Micros;
   readonly fence: number;
-  /** Microseconds until its end, from `now`. */
+  /** Microseconds until its end. */
   readonly left: Micros;
   readonly handOffs: number;
-  /** The holds of the owner; 1 without an owner. */
+  /** Of the owner; 1 without one. */
   readonly holds: number;
 }
 
@@ -18,16 +18,16 @@ export interface Queued {
   readonly status: 'queued';
   readonly now: Micros;
   readonly ticket: number;
-  /** Microseconds until the next lease of the resource may end, 0 if none is held. */
+  /** Microseconds until the next lease of the resource may end, or 0. */
   readonly next: Micros;
   /**
-   * Of a fair root that was queued now, at the end of the queue: the id directly before it, of a
-   * waiter or of the only lease, or `''`.
+   * Of a fair root that was queued now: the id directly before it, of a waiter or of the only
+   * lease, or `''`.
    */
   readonly ahead?: string;
 }
 
-/** Not free, and the acquisition asked not to be queued. */
+/** Not free, and not to be queued. */
 export interface Refused {
   readonly status: 'refused';
   readonly now: Micros;
@@ -40,7 +40,7 @@ export interface Full {
   readonly length: number;
 }
 
-/** The resource is in use as another kind, or with another capacity. */
+/** In use as another kind, or with another capacity. */
 export interface Mismatch {
   readonly status: 'mismatch';
   readonly now: Micros;
@@ -60,13 +60,13 @@ export interface Shared {
   readonly holds: number;
 }
 
-/** The id has neither a lease nor a waiter. */
+/** Neither a lease nor a waiter has the id. */
 export interface Gone {
   readonly status: 'absent';
   readonly now: Micros;
 }
 
-/** False if the acquisition left the condition without a signal. */
+/** False if it left the condition without a signal. */
 interface Brought {
   readonly signalled: boolean;
 }
@@ -80,7 +80,7 @@ export type ParkReply =
   | Gone;
 
 export interface SignalReply {
-  /** `absent`: the acquisition that signals does not hold a live lease. */
+  /** `absent`: the acquisition that signals holds no live lease. */
   readonly status: 'signalled' | 'absent';
   readonly now: Micros;
   readonly woken: number;
@@ -88,8 +88,8 @@ export interface SignalReply {
 }
 
 /**
- * The owner holds a lease of a smaller weight. Joining it would give fewer permits than requested,
- * and waiting for more would be a deadlock with itself.
+ * The owner's lease has a smaller weight: joining it would give too few permits, waiting would be a
+ * deadlock with itself.
  */
 export interface Conflict {
   readonly status: 'conflict';
@@ -109,7 +109,7 @@ export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Confli
 export interface ReleaseReply {
   /**
    * `freed`: the lease ended. `kept`: the hold ended, the owner has others. `dequeued`: the id was
-   * queued or parked. `absent`: it had neither.
+   * queued or parked. `absent`: neither.
    */
   readonly status: 'freed' | 'kept' | 'dequeued' | 'absent';
   readonly now: Micros;
@@ -135,11 +135,11 @@ export interface RenewManyReply {
   readonly status: 'renewals';
   readonly now: Micros;
   /**
-   * Microseconds that each lease lasts; 0 if it does not exist. A store may also return `FAILED` or
+   * Microseconds that each lease lasts; 0: it does not exist. A store may return `FAILED` or
    * `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
-  /** The error of one of the leases that were not renewed. */
+  /** Of one of the leases that were not renewed. */
   readonly failure?: Error;
 }
 
@@ -150,7 +150,7 @@ export interface PollReply {
   readonly now: Micros;
   readonly next: Micros;
   readonly standings: readonly Standing[];
-  /** Ms until the process has to poll again; 0 for its period, see `idle.ts`. */
+  /** Ms to the next poll; 0: its period, see `idle.ts`. */
   readonly pause: number;
 }
 
@@ -166,7 +166,7 @@ export interface HolderView {
   readonly tasks: number;
   readonly since: Micros;
   readonly meta: string;
-  /** The first of the owner's holds; empty without an owner. */
+  /** The owner's first holds. */
   readonly ids: readonly string[];
 }
 
@@ -194,7 +194,7 @@ export interface InspectReply {
   readonly kind: LockKind | '';
   readonly capacity: number;
   readonly used: number;
-  /** The last one granted or reserved, 0 if unknown. */
+  /** The last one granted or reserved, or 0. */
   readonly fence: number;
   readonly holderCount: number;
   readonly waiterCount: number;
@@ -207,35 +207,32 @@ export interface InspectReply {
 export interface ForceReleaseReply {
   readonly status: 'forced';
   readonly now: Micros;
-  /** The leases, by the id of the acquisition that was granted. */
+  /** The leases, by the id that was granted. */
   readonly ended: readonly string[];
-  /** The longest time that remained for one of them, 0 if none was ended. */
+  /** The longest time that one of them had left, or 0. */
   readonly left: Micros;
 }
 
 export interface ResizeReply {
   /**
    * `resized`: the lease has the requested weight, from before or from now on. `refused`: it does
-   * not fit, the store has seen this change or a later one, or the lease has other holds. `absent`:
-   * there is no such lease.
+   * not fit, the change or a later one was seen, or the lease has other holds. `absent`: there is
+   * no such lease.
    */
   readonly status: 'resized' | 'refused' | 'absent';
   readonly now: Micros;
-  /** 0 if there is no lease. */
+  /** 0 without a lease. */
   readonly fence: number;
   readonly left: Micros;
 }
 
 export interface CapacityReply {
-  /**
-   * `mismatch`: the capacity is another one, or the resource of another kind. `absent`: there is
-   * none.
-   */
+  /** `mismatch`: another capacity or kind. `absent`: none. */
   readonly status: 'changed' | 'mismatch' | 'absent';
   readonly now: Micros;
-  /** 0 if there is none. */
+  /** Or 0. */
   readonly capacity: number;
-  /** `''` if there is none. */
+  /** Or `''`. */
   readonly kind: LockKind | '';
 }
 
@@ -274,8 +271,8 @@ export type Push =
     }
   | {
       /**
-       * `revoke`: the lease of `id` was ended by force. `signal`: `id` was parked and is now
-       * queued. `ask`: the process of `id` has to poll now, see `idle.ts`.
+       * `revoke`: the lease of `id` was ended by force. `signal`: `id` was parked and is queued.
+       * `ask`: the process of `id` has to poll, see `idle.ts`.
        */
       readonly kind: 'revoke' | 'signal' | 'ask';
       readonly id: string;

@@ -1,9 +1,8 @@
 /**
  * Changes the weight of a lease, or the capacity of a resource.
  *
- * A change of a weight has a number, and a change of the capacity names the present one. So a late
- * duplicate changes nothing, and undoes no later change (I3). A change that frees permits serves
- * the queue (I5); one that removes permits ends no lease.
+ * A change of a weight has a number, and a change of the capacity names the present one, so a late
+ * duplicate changes nothing (I3). Freed permits serve the queue (I5); fewer permits end no lease.
  */
 import { type CommandContext, serve } from './serve.js';
 import { endOf, type Holder } from './entries.js';
@@ -41,7 +40,6 @@ function weigh(
   if (!isNew) return 'refused';
   if (hold !== undefined && holder.holds.size > 1) {
     if (weight < own.weight || weight > holder.weight) return 'refused';
-    // the lease has that weight already
     resource.resizeHold(hold, weight);
     return 'resized';
   }

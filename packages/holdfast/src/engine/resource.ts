@@ -11,8 +11,8 @@
  * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
  * `capacity`), I2 (`fence` only grows, and every grant takes a higher one), I9 (every lease ends;
  * `forgetAt` limits the life of the resource). Only this file writes the fields of a resource, a
- * lease, a hold and a waiter, and their maps and orders (`saved.ts` restores them); other files
- * call its methods, and append to `unconsumedSignals`. A test holds this.
+ * lease, a hold and a waiter, and their maps and orders (`saved.ts` restores them); others append
+ * to `unconsumedSignals`. A test holds this.
  */
 import {
   endOf,
@@ -30,14 +30,14 @@ import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
 export class Resource {
-  /** The kind of its present or last use. */
+  /** Of its present or last use. */
   kind: LockKind = 'mutex';
   /** 0 before its first use. */
   capacity = 0;
   fence: number;
   used = 0;
   lastTicket = 0;
-  /** Waiters in fair mode, which no hand-off may overtake. */
+  /** Waiters that no hand-off may overtake. */
   fairWaiting = 0;
   /** No lease ends later. */
   latest: Micros = 0;
@@ -65,8 +65,8 @@ export class Resource {
   }
 
   /**
-   * Beside a root that may be handed off nothing is granted, also after the capacity was raised:
-   * another lease could get a fence above the reserved ones.
+   * Nothing is granted beside a root that may be handed off, also after the capacity was raised: a
+   * fence could be above the reserved ones.
    */
   fits(weight: number): boolean {
     return this.used + weight <= this.capacity && !this.#mayBeHandedOff();
@@ -79,13 +79,13 @@ export class Resource {
     return (only as Holder).handOffs > 0;
   }
 
-  /** Its own, or that of its owner that it joined. */
+  /** Its own, or its owner's that it joined. */
   leaseOf(id: string, now: Micros): Holder | undefined {
     const holder = this.holders.get(this.holds.get(id) ?? id);
     return holder !== undefined && endOf(holder, id) > now ? holder : undefined;
   }
 
-  /** True also for an expired one that was not removed so far. */
+  /** Also an expired one that was not removed. */
   hasLease(id: string): boolean {
     return this.holders.has(this.holds.get(id) ?? id);
   }
@@ -129,7 +129,7 @@ export class Resource {
       }
     }
     if (holder.holds.size === 0) return this.remove(holder);
-    // one of the expired holds may have received the signal
+    // one of the expired holds may have got the signal
     if (dropped && holder.signalled !== '') {
       this.unconsumedSignals.push(holder.signalled);
       holder.signalled = '';
@@ -139,14 +139,14 @@ export class Resource {
     this.expiries.set(holder.id, due);
   }
 
-  /** Notes a lease that ended before its ttl: the waiter did not claim it. */
+  /** The waiter did not claim a lease that ended before its ttl. */
   #lapse({ id, since, ttl }: Holder, expires: Micros, now: Micros): void {
     if (expires < since + ttl * 1000) this.processes.lapse(id, since, now);
   }
 
   /**
-   * Removes the expired lease or hold of an acquisition that asks again, if `EXPIRE_LIMIT` left it:
-   * its permits would count twice and would never be free again.
+   * Removes an expired lease or hold of an acquisition that asks again, which `EXPIRE_LIMIT` left:
+   * its permits would count twice.
    */
   dropStale(id: string, now: Micros): void {
     const holder = this.holders.get(this.holds.get(id) ?? id);
@@ -155,7 +155,7 @@ export class Resource {
     else this.#dropHolds(holder, now);
   }
 
-  /** It gets a fence, and one reserved fence for each hand-off (I2). */
+  /** With a fence, and a reserved one for each hand-off (I2). */
   grant(
     wanted: (Acquire & { readonly signalled?: undefined }) | Waiter,
     now: Micros,
@@ -198,7 +198,7 @@ export class Resource {
     return holder;
   }
 
-  /** For one of its holds. It never shortens the lease. */
+  /** For one of its holds; never shortens the lease. */
   extend(holder: Holder, id: string, expires: Micros): void {
     holder.expires = Math.max(holder.expires, expires);
     const hold = holder.holds.get(id);
@@ -212,10 +212,7 @@ export class Resource {
     this.latest = Math.max(this.latest, holder.expires);
   }
 
-  /**
-   * Releases one hold; true if that ends the lease. The weight of a lease is that of its heaviest
-   * hold.
-   */
+  /** Releases one hold; true if that ends the lease. */
   leave(holder: Holder, id: string): boolean {
     holder.holds.delete(id);
     if (holder.owner !== '') this.holds.delete(id);
@@ -236,9 +233,8 @@ export class Resource {
   }
 
   /**
-   * Frees the fences that are reserved for hand-offs above `used`, the last one that the process
-   * used; the caller guarantees that. So fences do not run ahead of the clock, and a deleted key
-   * starts again above all of them (I2).
+   * Frees the reserved fences above `used`, the last that the process used. So fences do not run
+   * ahead of the clock, and a deleted key starts again above all of them (I2).
    */
   takeBackFences({ fence, handOffs }: Holder, used: number = fence): void {
     const last = fence + handOffs;
@@ -250,7 +246,7 @@ export class Resource {
     this.holders.delete(holder.id);
     this.expiries.delete(holder.id);
     this.used -= holder.weight;
-    // the owner may already have a newer lease
+    // the owner may have a newer lease
     if (this.owners.get(holder.owner) === holder.id) this.owners.delete(holder.owner);
     for (const id of holder.holds.keys())
       if (this.holds.get(id) === holder.id) this.holds.delete(id);
@@ -283,7 +279,7 @@ export class Resource {
     holder.sent = sent;
   }
 
-  /** Where it receives pushes from now on. */
+  /** For later pushes. */
   readdress(waiter: Waiter | Parked, { channel, token }: Pick<Waiter, 'channel' | 'token'>): void {
     waiter.channel = channel;
     waiter.token = token;
@@ -324,9 +320,8 @@ export class Resource {
   }
 
   /**
-   * The ticket of a root whose oldest task has waited in its process for this time; 0 for the end
-   * of the queue. If the last ticket is in the future, the clock was set back, and the order is
-   * unknown.
+   * The ticket of a root whose oldest task has waited this long; 0 for the end of the queue. A last
+   * ticket in the future shows that the clock was set back: the order is unknown.
    */
   #placeAfter(waited: number, now: Micros): number {
     return waited === 0 || this.lastTicket > now ? 0 : Math.max(1, now - waited * 1000);

@@ -1,9 +1,8 @@
 /**
  * The complete state of a resource or a gate as plain lists, and back.
  *
- * A store that keeps states as texts saves the state after a command and restores it before the
- * next one. `restored(saved(x))` behaves like `x` for every command. Derived values are not saved:
- * used permits, orders, owners, counts of waiters.
+ * `restored(saved(x))` behaves like `x` for every command. Derived values are not saved: used
+ * permits, orders, owners, counts of waiters.
  */
 import type { BreakReason, GateKind } from './gate-messages.js';
 import { Gate } from './gate.js';
@@ -14,7 +13,7 @@ import { Resource } from './resource.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
 type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
-/** The names of the fields are left out: a queue may be long, and each change stores it. */
+/** Without names of fields, because each change stores a long queue. */
 type SavedWaiter = readonly [
   ...[id: string, ticket: number, token: string, channel: string, meta: string, owner: string],
   ...[weight: number, ttl: number, claim: number, fair: boolean, handOffs: number, tasks: number],
@@ -107,7 +106,7 @@ export function restoredResource(saved: SavedResource): Resource {
   resource.setCapacity(saved.kind, saved.capacity);
   for (const { holds, ...holder } of saved.holders) {
     resource.add({ ...holder, holds: new Map(holds) });
-    // the first hold of the lease may have ended before the others
+    // the first hold may have ended before the others
     resource.holds.delete(holder.id);
     for (const [id] of holds) resource.holds.set(id, holder.id);
   }

@@ -1,13 +1,12 @@
 /**
  * Serves the queue: the store grants freed permits directly to waiters.
  *
- * Each command that finds free capacity grants it to the head of the queue, notifies the waiter's
+ * A command that finds free capacity grants it to the head of the queue, notifies the waiter's
  * process, and repeats this while the head fits. If it does not fit, later waiters wait too, so no
  * large request starves (I4). A waiter whose channel has no subscriber, or whose process is silent
- * (see `processes.ts`), counts as dead and loses its place; if it is alive after all, its ticket
- * restores it. A waiter without a channel is granted in turn and finds the grant by polling (I5).
- * One that can never be granted (see `hopeless`) also loses its place: it learns that by polling,
- * repeats its request, and gets the reason.
+ * (see `processes.ts`), loses its place; if it is alive, its ticket restores it. A waiter without a
+ * channel is granted in turn and finds the grant by polling (I5). One that can never be granted
+ * also loses its place; its next poll says so, and its repeated request gets the reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import { endOf, type Holder, type Joining, type Waiter } from './entries.js';
@@ -25,11 +24,11 @@ export interface CommandContext {
   readonly now: Micros;
   receivers(channel: string): number;
   readonly pushes: Addressed[];
-  /** `SERVE_LIMIT` ended the service of the queue. */
+  /** `SERVE_LIMIT` ended the service. */
   more: boolean;
-  /** A process that pauses was granted, and no waiter was asked yet, see `idle.ts`. */
+  /** A paused process was granted, and no waiter was asked yet, see `idle.ts`. */
   pausedGrant: boolean;
-  /** Every fence or generation of a state that starts anew is greater. */
+  /** Every fence or generation of a new state is greater. */
   readonly floor: number;
 }
 
@@ -38,14 +37,14 @@ export function joins(own: Holder, { weight }: { weight: number }): boolean {
 }
 
 /**
- * True if a waiter can never be granted: the lease of its owner is smaller than its weight or has
- * the most holds, or its weight is above the capacity.
+ * Can never be granted: its owner's lease is smaller or has the most holds, or its weight is above
+ * the capacity.
  */
 function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): boolean {
   return own === undefined ? waiter.weight > resource.capacity : !joins(own, waiter);
 }
 
-/** Joins the live lease of its owner, or returns why that is impossible. */
+/** Joins the live lease of its owner, or returns why not. */
 export function rejoin(
   resource: Resource,
   wanted: Joining & Pick<Waiter, 'owner' | 'ttl'>,
@@ -63,8 +62,8 @@ export function rejoin(
 }
 
 /**
- * `self` is the acquisition that the command names: it gets a full lease and no push, because the
- * reply tells it.
+ * `self` is the acquisition of the command: it gets a full lease and no push, because the reply
+ * tells it.
  */
 export function serve(resource: Resource, context: CommandContext, self: string): void {
   redeliverSignals(resource, context);
@@ -97,10 +96,7 @@ function isDead(resource: Resource, context: CommandContext, { id, channel }: Wa
   return channel !== '' && context.receivers(channel) === 0;
 }
 
-/**
- * Microseconds until the next poll is due: at the next expiry, or at once if `SERVE_LIMIT` was
- * reached.
- */
+/** Microseconds until the next poll is due: the next expiry, or at once after `SERVE_LIMIT`. */
 export function next(resource: Resource, { now, more }: CommandContext): Micros {
   return more ? 0 : resource.next(now);
 }
@@ -127,8 +123,8 @@ function deliver(
   isSelf: boolean,
 ): void {
   const { now, pushes } = context;
-  // a pushed lease lasts for the claim window until it is renewed: a frozen waiter delays the queue
-  // no longer
+  // a pushed lease lasts for the claim window until it is renewed, so a frozen waiter delays the
+  // queue no longer
   const lease = isSelf ? waiter.ttl : Math.min(waiter.ttl, waiter.claim);
   const holder =
     own === undefined

@@ -1,13 +1,13 @@
 /**
- * Wakes parked waiters: they move to the end of the queue in the order in which they parked, and
- * their processes are notified. A waiter whose channel has no subscriber, or whose process is
- * silent, counts as dead, and the next one gets the signal.
+ * Wakes parked waiters: they move to the end of the queue in the order of parking, and their
+ * processes are notified. A waiter whose channel has no subscriber, or whose process is silent, is
+ * passed over.
  */
 import { SIGNAL_LIMIT } from './limits.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
-/** Wakes `count` waiters of a condition, or all (0), up to `SIGNAL_LIMIT`. Returns how many. */
+/** `count` waiters of a condition, or all (0), up to `SIGNAL_LIMIT`; returns how many. */
 export function wake(
   resource: Resource,
   context: CommandContext,
@@ -33,7 +33,7 @@ export function wake(
 
 /**
  * Removes a waiter from the queue or a condition; false if it is not there. Its signal goes to the
- * next parked waiter.
+ * next.
  */
 export function withdraw(resource: Resource, id: string): boolean {
   const waiter = resource.dequeue(id);

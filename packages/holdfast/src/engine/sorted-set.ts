@@ -7,7 +7,7 @@ export class SortedSet {
     return this.#order.length;
   }
 
-  /** The rank counts from 0. */
+  /** From 0. */
   at(rank: number): string | undefined {
     return this.#order[rank];
   }
@@ -16,12 +16,10 @@ export class SortedSet {
     return this.#scores.get(id);
   }
 
-  /** The ids from the lowest score on. */
   first(limit: number): readonly string[] {
     return this.#order.slice(0, limit);
   }
 
-  /** The ids from a rank on. */
   from(rank: number, limit: number): readonly string[] {
     return this.#order.slice(rank, rank + limit);
   }

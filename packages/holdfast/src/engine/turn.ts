@@ -28,7 +28,7 @@ export function turn(
   return { status: ended ? 'freed' : 'absent', now, again: standing(resource, wanted, context) };
 }
 
-/** False if there is none with the named fence. */
+/** False without a root with the named fence. */
 function end(resource: Resource, wanted: T.Turn, now: T.Micros): boolean {
   const { id, fence, used } = wanted;
   const holder = resource.leaseOf(id, now);
@@ -37,7 +37,6 @@ function end(resource: Resource, wanted: T.Turn, now: T.Micros): boolean {
     withdraw(resource, id);
     return false;
   }
-  // a root has no owner
   if (holder.owner !== '') return false;
   const isNamed = holder.fence === fence;
   resource.leave(holder, id);
