@@ -7,11 +7,9 @@
  *                                                 |--another life of the server--> rejected
  *                                                 \--too few, or the connection ended--> rejected
  *
- * WAIT covers the writes of its connection. The calls and their WAIT are written together, so they
- * fail together. Nothing is sent again.
- *
- * A call that confirms a grant is sent only if the memory of the server is old enough, see
- * `memory-age.ts`. Each round asks whether the server is still the same master in the same life.
+ * The calls of a round and their WAIT are written together, so they fail together. Nothing is sent
+ * again. A call that confirms a grant is sent only if the server's memory is old enough, see
+ * `memory-age.ts`.
  */
 import { scriptWords } from '../clients/common.js';
 import { type Line, openLine } from '../clients/line.js';
@@ -21,20 +19,20 @@ import type { AcknowledgeTerms } from '../port.js';
 import { isSameLife, markerOf, type Memory, memoryAt } from './memory-age.js';
 import { slotOf } from './hash-slot.js';
 
-/** The start of the message for it. */
+/** How the message for it starts. */
 export const TOO_FEW = 'too few replicas';
 
-/** The part of a request's time limit that WAIT may take: a call may wait for a round before. */
+/** The part of a request's time limit for WAIT: a call may wait for an earlier round. */
 const WAIT_PART = 0.4;
-/** The time for the reply, beyond the time limit of WAIT. */
+/** For the reply, beyond WAIT's time limit. */
 const MARGIN = 200;
 const ROUND_MAX = 500;
-/** A master with a single slot needs 16,384 attempts on average to find a tag for its marker. */
+/** A master with a single slot needs 16,384 attempts on average to find a tag. */
 const TAGS_MAX = 500_000;
 
 interface Call {
   readonly words: readonly string[];
-  /** The least age of the memory of the server, in ms; 0 for a call that confirms no grant. */
+  /** The least age of the server's memory, in ms; 0 for a call that confirms no grant. */
   readonly age: number;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -55,8 +53,8 @@ export class AcknowledgedPort {
   }
 
   /**
-   * A port for calls that confirm grants.
-   * @param age the least age of the memory of the server in ms; 0 if it does not matter
+   * For calls that confirm grants.
+   * @param age the least age of the server's memory in ms; 0 if it does not matter
    */
   confirming(age: number): ClientPort {
     const client = this.#client;
@@ -75,7 +73,7 @@ export class AcknowledgedPort {
       eval: (source: string, keys: readonly string[], args: readonly string[]) =>
         send(['EVAL', source], keys, args),
       connection: () => undefined,
-      // a node that redirects has not executed the command; another one will
+      // a node that redirects has not executed the command; another will
       isReply: (error: unknown) =>
         client.isReply(error) && !/^(MOVED|ASK) /.test((error as Error).message),
     });
@@ -96,13 +94,12 @@ export class AcknowledgedPort {
   }
 }
 
-/** The connection, and what its server said of its memory, once asked. */
+/** The connection, and its server's memory, once asked. */
 interface Opened {
   readonly line: Line;
   memory: Memory | undefined;
 }
 
-/** The rounds at one master. */
 class Rounds {
   readonly #client: ClientPort;
   readonly #address: string;
@@ -138,7 +135,7 @@ class Rounds {
 
   async #go(): Promise<void> {
     this.#going = true;
-    // all calls of this turn of the event loop belong to the first round
+    // all calls of this turn belong to the first round
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const calls = this.#queue.splice(0, ROUND_MAX);
@@ -172,7 +169,7 @@ class Rounds {
       const answer = answers[at] as Promise<unknown>;
       const enough = Number(count) >= this.#replicas;
       answer.then((reply) => (enough ? resolve(reply) : reject(new Error(few))), reject);
-      // the server is a replica now, or has not the slot any more
+      // the server is a replica now, or has lost the slot
       answer.catch((error: unknown) => {
         if (/^(READONLY|MOVED|ASK) /.test(String((error as Error).message))) void this.#drop();
       });
@@ -185,7 +182,7 @@ class Rounds {
   async #counting(opened: Opened, calls: readonly Call[], limit: number): Promise<readonly Call[]> {
     if (!this.#guarded) return calls;
     const most = Math.max(...calls.map(({ age }) => age));
-    // after a fail-over, the age in the marker is all that is known
+    // after a fail-over, only the marker tells the age
     if (opened.memory === undefined || isDue(opened.memory, most)) {
       opened.memory = await within(limit, memoryAt(opened.line, this.#marker()));
     }
@@ -196,7 +193,6 @@ class Rounds {
     return calls.filter(({ age }) => age <= recorded);
   }
 
-  /** The name of the marker at this master. */
   #marker(): string {
     const { cluster } = this.#client;
     if (cluster === undefined) return markerOf(this.#prefix);
@@ -235,7 +231,7 @@ class Rounds {
 
 const NOT_THE_SAME = 'the server was replaced or restarted while it acknowledged';
 
-/** The marker would have a sufficient age now. */
+/** The marker is old enough. */
 function isDue({ recorded, from }: Memory, age: number): boolean {
   return age > recorded && systemClock.now() - from >= age;
 }

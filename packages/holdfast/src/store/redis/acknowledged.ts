@@ -1,6 +1,6 @@
 /**
- * The layer for the option `replicas`: what a holder relies on counts only when a number of
- * replicas has it (decision 20).
+ * The layer for the option `replicas`: a grant counts only when a number of replicas has it
+ * ([decision 20](../../../../../docs/decisions/0020-replicas.md)).
  *
  *     acquire, park --granted--> renewed and awaited with WAIT --enough--> granted
  *                                     |--too few--> `unacknowledged`: the caller releases it
@@ -8,9 +8,9 @@
  *     renewals, changes of weight and capacity: executed and awaited with WAIT
  *     all others: executed by the store below
  *
- * WAIT covers the writes of its own connection only, so it follows a renewal of the grant on a
- * connection of its own. The renewal also proves that the server of that connection has the grant:
- * after a fail-over it may be another one than that of the user's client.
+ * WAIT covers its own connection's writes, so it follows a renewal there. The renewal also proves
+ * that this server has the grant: after a fail-over it may be another than that of the user's
+ * client.
  */
 import type { ClientPort } from '../clients/port.js';
 import { afterTurn } from '../../base/clock.js';
@@ -20,18 +20,18 @@ import { AcknowledgedPort, TOO_FEW } from './acknowledged-port.js';
 import type { Layer } from './loaded-later.js';
 import { RedisStore } from './redis-store.js';
 
-/** Commands that are executed on the connections with WAIT. */
+/** Executed on the connections with WAIT. */
 const DIRECT: ReadonlySet<Command['op']> = new Set([
   ...(['renew', 'renewMany', 'resize', 'capacity'] as const),
 ]);
 /** The most grants of one renewal. */
 const MANY = 500;
-/** Stores that are kept; programs have few different ttls. */
+/** Of the stores that are kept. */
 const AGES_MAX = 100;
 
 type Taking = Acquire | Park;
 
-/** A grant that is to be acknowledged. */
+/** To be acknowledged. */
 interface Grant {
   readonly command: Taking;
   readonly resolve: (left: number) => void;
@@ -43,9 +43,9 @@ export class Acknowledged implements Layer {
   readonly #port: AcknowledgedPort;
   readonly #prefix: string;
   readonly #guard: number | undefined;
-  /** Executes what confirms no grant. */
+  /** For calls that confirm no grant. */
   readonly #acknowledging: RedisStore;
-  /** The stores that confirm grants, by the least age of the memory of a server, in ms. */
+  /** For calls that confirm grants, by the least age of a server's memory, in ms. */
   readonly #confirming = new Map<number, RedisStore>();
   #grants: Grant[] = [];
 
@@ -86,7 +86,7 @@ export class Acknowledged implements Layer {
     if (reply.status !== 'granted') return reply;
     const left = await new Promise<number>((resolve, reject) => {
       this.#grants.push({ command, resolve, reject });
-      // one renewal for all grants whose replies came in this turn of the event loop
+      // one renewal for all grants of this turn
       if (this.#grants.length === 1) afterTurn(() => this.#flush());
     });
     // the renewal came after the request, so the time counts from the request

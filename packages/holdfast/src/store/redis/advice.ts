@@ -1,7 +1,7 @@
-/** What to do about an error reply of the server, for messages. Loaded with the first of them. */
+/** What to do about an error reply of the server. Loaded with the first one. */
 import { parts } from './generated/script-texts.js';
 
-/** Texts by the first word of the reply. */
+/** By the first word of the reply. */
 const ADVICE: Readonly<Record<string, string>> = {
   READONLY: 'this server is a replica; connect the client to the primary',
   MASTERDOWN: 'this replica has lost its primary; connect the client to the primary',
@@ -15,20 +15,20 @@ const ADVICE: Readonly<Record<string, string>> = {
   NOAUTH: 'the client did not log in; set its user name and password',
 };
 
-/** Redis reports a missing right inside a script without a code. */
+/** Inside a script, a missing right has no code. */
 const NO_RIGHT = /NOPERM|ACL failure|user executing the script/;
 
 /** The command that was refused. */
 export interface Refused {
-  /** The beginning of the names of keys and channels. */
+  /** Of the names of keys and channels. */
   readonly prefix: string;
-  /** What the client puts before the names of keys, but not of channels. */
+  /** What the client puts before keys, but not channels. */
   readonly keyPrefix: string;
-  /** Redis names the line of a command without permission. */
+  /** The server names the line of a refused command. */
   readonly script: keyof typeof parts | undefined;
 }
 
-/** The text to add to a reply; empty if there is none. */
+/** For the message; may be empty. */
 export function adviceFor(message: string, refused: Refused): string {
   const advice = isMissingRight(message)
     ? `the user of the client needs ${rightFor(message, refused)}; see SECURITY.md`
@@ -40,7 +40,7 @@ export function isMissingRight(message: string): boolean {
   return NO_RIGHT.test(message);
 }
 
-/** What to do about a reply with a code. */
+/** For a reply with a code. */
 export function adviceForCode(message: string): string | undefined {
   return ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
 }

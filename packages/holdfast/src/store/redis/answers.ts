@@ -1,6 +1,6 @@
 /**
- * The statuses that each script may return. A broken proxy may deliver the reply to another
- * command: that is an error, and the command counts as unanswered and is repeated.
+ * The statuses that each script may return. A broken proxy may deliver another command's reply:
+ * then the command counts as unanswered.
  */
 import type { LockCommand, Replies, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
@@ -21,14 +21,14 @@ const STATUSES: Statuses = {
   capacity: ['changed', 'mismatch', 'absent'],
 };
 
-/** Throws a `StoreFailure` if the reply does not belong to the command. */
+/** Throws a `StoreFailure` for a reply of another command. */
 export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
   const message = `the reply "${reply.status}" does not belong to ${op}`;
   throw new StoreFailure(message, 'unanswered', undefined);
 }
 
-/** Inside a transaction of the user, the server replies only at its end. */
+/** In a user's transaction the server replies only at its end. */
 export function notQueued(raw: unknown): unknown {
   if (raw !== 'QUEUED') return raw;
   const message =

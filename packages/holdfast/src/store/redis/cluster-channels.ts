@@ -1,12 +1,13 @@
 /**
- * The wake channels of a process on a cluster: one sharded channel at each master.
+ * The wake channels of a process on a cluster: one sharded channel at each master ([decision
+ * 17](../../../../../docs/decisions/0017-cluster.md)).
  *
  *     opening --confirmed--> live
  *        \--failed--> over <--/ connection lost, slot moved, master no more
  *
- * On a cluster, PUBLISH counts only the receivers at its node. So a process listens at each master,
- * on a connection of its own, and a script publishes at the node that executes it. The channel of a
- * master has a hash tag whose slot that master owns.
+ * PUBLISH counts only the receivers at its node. So a process listens at each master, on its own
+ * connection, and a script publishes at its node. A channel has a hash tag whose slot its master
+ * owns.
  *
  * While a master has no live channel, commands for its keys name none, and their waiters poll.
  * Attempts follow until each known master has one. Each opened channel makes every waiter repeat
@@ -19,7 +20,7 @@ import { StoreFailure } from '../port.js';
 import { slotOf } from './hash-slot.js';
 
 const DELAY = growing(100, 1000);
-/** A master with a single slot needs 16,384 attempts on average. */
+/** A master with a single slot needs 16,384 on average. */
 const TAGS_MAX = 500_000;
 
 interface NodeChannel {
@@ -32,7 +33,7 @@ interface NodeChannel {
 /** No method may throw. */
 export interface ChannelEvents {
   message(payload: string): void;
-  /** One more channel is live. Earlier messages of its node may have been lost. */
+  /** A channel is live. Earlier messages of its node may be lost. */
   up(): void;
 }
 
@@ -40,9 +41,9 @@ export class ClusterChannels {
   readonly #view: ClusterView;
   readonly #name: string;
   readonly #events: ChannelEvents;
-  /** The channels, by the address of the master. */
+  /** By the master's address. */
   readonly #channels = new Map<string, NodeChannel>();
-  /** Set after an attempt: the next one does not begin before. */
+  /** Runs until the next attempt may begin. */
   #timer: Timer | undefined;
   #failures = 0;
   #closed = false;
@@ -55,11 +56,11 @@ export class ClusterChannels {
   }
 
   /**
-   * Opens the channels at all known masters. Resolves when every attempt has ended; rejects if none
-   * has succeeded. New attempts follow for the others.
+   * Resolves when the attempts at all known masters have ended; rejects if none succeeded. Attempts
+   * for the others follow.
    */
   async open(): Promise<void> {
-    // a client that connects does not know them yet
+    // unknown while a client connects
     if (this.#view.masters().length === 0) await this.#view.refresh('');
     const attempts = this.#view.masters().map((address) => this.#open(address));
     const ends = await Promise.allSettled(attempts);
@@ -70,7 +71,7 @@ export class ClusterChannels {
     this.#openMissing();
   }
 
-  /** The channel for a slot; `''` while its master has none. */
+  /** `''` while the slot's master has none. */
   at(slot: number): string {
     const address = this.#view.masterOf(slot);
     if (address === undefined) return '';
@@ -94,7 +95,7 @@ export class ClusterChannels {
     await Promise.all([...this.#channels.values()].map(end));
   }
 
-  /** Opens the missing channels, now and until each master has one. */
+  /** Now and until each master has one. */
   #openMissing(): void {
     if (this.#closed || this.#timer !== undefined) return;
     this.#forgetOthers();
@@ -103,7 +104,7 @@ export class ClusterChannels {
       .filter((address) => this.#channels.get(address)?.phase !== 'live');
     this.#failures = without.length > 0 ? this.#failures + 1 : 0;
     if (without.length === 0) return;
-    // an attempt to reach a dead node may last until another node has replaced it
+    // an attempt to reach a dead node may last until it has been replaced
     const missing = without.filter((address) => this.#channels.get(address)?.phase !== 'opening');
     for (const address of missing) {
       this.#open(address).then(
@@ -134,12 +135,12 @@ export class ClusterChannels {
       channel.phase = 'over';
       throw error;
     }
-    // it may have ended meanwhile
+    // it may have ended
     if (channel.phase === 'opening' && !this.#closed) channel.phase = 'live';
     else await end(channel);
   }
 
-  /** Ends the channels at nodes that are masters no more. */
+  /** Ends the channels at former masters. */
   #forgetOthers(): void {
     const masters = new Set(this.#view.masters());
     for (const [address, channel] of this.#channels) {
@@ -149,7 +150,7 @@ export class ClusterChannels {
     }
   }
 
-  /** A name whose slot the master owns. */
+  /** Whose slot the master owns. */
   #nameAt(address: string): { name: string; slot: number } {
     for (let tag = 0; tag < TAGS_MAX; tag++) {
       const name = `${this.#name}{${tag}}`;

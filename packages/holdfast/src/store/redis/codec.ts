@@ -1,7 +1,6 @@
 /**
- * Encodes commands as arguments of scripts, and decodes the results. The order of the arguments is
- * that of each script's header. Clients return numbers as integers or, if configured so, as text;
- * both are accepted.
+ * Encodes commands as arguments of scripts, in the order of each script's header, and decodes the
+ * results. Some clients return numbers as text.
  */
 import type * as T from '../../engine/commands.js';
 import { kindOf, type LockKind, NUMBERS } from '../../engine/kinds.js';
@@ -100,8 +99,8 @@ function encodeTurn(command: T.Turn): string[] {
 }
 
 /**
- * Most arguments are in one word, and the last ones are left out while they are empty: for client
- * and server, the number of words matters more than their length.
+ * Most arguments share one word, and empty last ones are omitted: the number of words costs more
+ * than their length.
  */
 function encodeAcquire(command: T.Acquire): string[] {
   const { id, owner, weight, kind, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
@@ -116,9 +115,8 @@ function encodeAcquire(command: T.Acquire): string[] {
 }
 
 /**
- * An inspection shows values of the record, so a record that another program wrote makes any answer
- * possible. Any other answer that is no reply proves nothing: the command may have been carried
- * out.
+ * An inspection shows a record that another program may have written, so any answer is possible.
+ * Another command with an answer that is no reply may have been executed.
  */
 export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
   try {
@@ -129,11 +127,11 @@ export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
   }
 }
 
-/** Throws if the result is not a reply to the command. */
+/** Throws if the result is no reply to the command. */
 export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
   const isList = Array.isArray(raw);
   if (!isList && (command.op === 'acquire' || command.op === 'release')) {
-    // in the common case, the time, which is also the fence
+    // mostly the time, which is also the fence
     const now = Number(raw);
     if (now > 0) return shortReply(command, now, now);
   }
@@ -151,7 +149,7 @@ export function shortReply(command: T.Acquire | T.Release, now: number, fence: n
   return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
-/** The reply also says whether a signal moved the waiter. */
+/** Also whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
   const status = textOf(list[0]);
   const now = Number(list[1]);

@@ -1,14 +1,14 @@
 /**
- * Messages of a process to its own wake channel: they show whether messages arrive. A connection
- * that has died silently looks open.
+ * Messages of a process to its own wake channel show whether messages arrive: a dead connection may
+ * look open.
  */
 import type { EchoAnswer } from '../port.js';
 
-/** Publishes as the scripts of locks do. */
+/** As the scripts of locks do. */
 export const ECHO = 'return redis.call(ARGV[1], ARGV[2], ARGV[3])';
 
 export class Echo {
-  /** The message that is under way. */
+  /** Of the message under way. */
   #text = '';
   #heard: () => void = () => undefined;
   #sent = 0;
@@ -20,8 +20,7 @@ export class Echo {
   }
 
   /**
-   * @param publish publishes a text on some channels of this process, and resolves to the number of
-   *   receivers of each
+   * @param publish publishes on some channels of this process; resolves to the receivers of each
    */
   send(publish: (text: string) => Promise<readonly unknown[]>): EchoAnswer {
     this.#sent += 1;

@@ -1,9 +1,8 @@
-/** Encodes commands on gates, and decodes their replies and pushes. See `codec.ts`. */
+/** Encodes gate commands, and decodes their replies and pushes, see `codec.ts`. */
 import type * as T from '../../engine/commands.js';
 
 export const GATE_OPS: ReadonlySet<T.Op> = new Set<T.Op>(['arrive', 'watch', 'endGeneration']);
 
-/** The arguments of a command's script. */
 export function encodeGate(command: T.GateCommand): string[] {
   const { key, kind, count, generation, ttl, retention } = command;
   const head = [key, kind, `${count}`, `${generation}`, `${ttl}`, `${retention}`];
@@ -17,7 +16,7 @@ export function encodeGate(command: T.GateCommand): string[] {
   }
 }
 
-/** Throws if the result is not a reply. */
+/** Throws if the result is no reply. */
 export function gateReply(raw: unknown): T.GateReply {
   if (Array.isArray(raw)) {
     const [status, now, ...rest] = raw as unknown[];

@@ -1,2 +1,2 @@
-/** The slots of keys. The client of a cluster needs them too, and imports nothing of the store. */
+/** The slots of keys, which the client of a cluster needs too. */
 export { slotOf } from '../clients/hash-slot.js';

@@ -1,10 +1,9 @@
 /**
- * Names of keys. The three keys of a resource carry its name as a hash tag, so a cluster stores
- * them in one slot. Only the name of the main record ends with the tag, so a listing finds main
- * records by pattern.
+ * Names of keys. The three keys of a resource carry its name as a hash tag, so they have one slot.
+ * Only the main record's name ends with the tag, so a pattern lists main records.
  */
 
-/** The three keys of a resource, in the order of the scripts' headers. */
+/** In the order of the scripts' headers. */
 export function keysOf(prefix: string, key: string): [string, string, string] {
   const main = mainKeyOf(prefix, key);
   return [main, `${main}:q`, `${main}:x`];
@@ -14,13 +13,13 @@ export function mainKeyOf(prefix: string, key: string): string {
   return `${prefix}{${escapeTag(key)}}`;
 }
 
-/** The four keys of a gate, in the order of the scripts' headers. */
+/** In the order of the scripts' headers. */
 export function gateKeysOf(prefix: string, key: string): [string, string, string, string] {
   const main = `${prefix}{${escapeTag(key)}}`;
   return [`${main}:g`, `${main}:ga`, `${main}:gp`, `${main}:gx`];
 }
 
-/** `undefined` if the name is not that of a main record. */
+/** `undefined` for the name of no main record. */
 export function keyOf(prefix: string, name: string): string | undefined {
   const start = `${prefix}{`;
   if (!name.startsWith(start) || !name.endsWith('}')) return undefined;
@@ -30,13 +29,13 @@ export function keyOf(prefix: string, name: string): string | undefined {
 
 /**
  * A pattern for SCAN that finds all main records with keys that match a glob pattern, and possibly
- * more. A key that begins with `}` or a backslash is escaped in names, so a first element that may
- * match one of these becomes `*`. Linear in the length of the pattern.
+ * more. Names escape a key that begins with `}` or a backslash, so a first element that may match
+ * one becomes `*`. Linear in the pattern's length.
  */
 export function scanPattern(prefix: string, pattern: string): string {
   let end: number | undefined = 0;
   while (end !== undefined && end < pattern.length) end = endOfElement(pattern, end);
-  // an open bracket or a backslash at the end would consume the closing brace
+  // an open bracket or a last backslash would consume the closing brace
   const inner = end === undefined ? '*' : widened(pattern);
   return `${escapeGlob(prefix)}{${inner}}`;
 }
@@ -47,7 +46,7 @@ function widened(pattern: string): string {
   return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
 }
 
-/** The end of the element that begins at `from`; `undefined` if it is not closed. */
+/** Of the element that begins at `from`; `undefined` if it is not closed. */
 function endOfElement(pattern: string, from: number): number | undefined {
   if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
   if (pattern[from] !== '[') return from + 1;
@@ -59,12 +58,12 @@ function endOfElement(pattern: string, from: number): number | undefined {
   return at < pattern.length ? at + 1 : undefined;
 }
 
-/** The wake channel of a process. */
+/** Of a process. */
 export function channelOf(prefix: string, name: string): string {
   return `${prefix}wake:${name}`;
 }
 
-/** A tag that begins with a closing brace would be empty, and Redis ignores an empty tag. */
+/** A tag that begins with a closing brace would be empty, which the server ignores. */
 function escapeTag(key: string): string {
   return key.startsWith('}') || key.startsWith('\\') ? `\\${key}` : key;
 }

@@ -1,18 +1,15 @@
 /**
- * Renewal of several leases with one script call.
+ * Renewal of several leases with one script call ([decision
+ * 12](../../../../../docs/decisions/0012-batched-renewal.md)).
  *
  * The first call names only the main record of each resource: enough for the only lease of a mutex
- * without waiters, at half of the cost. A second call renews the leases for which the script needs
- * all keys.
+ * without waiters, at half of the cost. A second call with all keys renews the leases that need it.
  *
- * On a cluster, the keys of one call must be in one slot. So a call names only its first key, and
- * the names of the others are arguments; its leases are on one node. Leases whose slot has moved
- * since, so that the script cannot use their keys, have calls of their own. So have those that it
- * did not find: while two slots move to the same node, a call that is redirected there for the
- * first one finds no key of the second one.
+ * On a cluster a call names its first key, the other names are arguments, and its leases are on one
+ * node. A lease whose slot has moved, or that the call did not find, is renewed alone: for a slot
+ * that moves, a redirected call finds no key of another slot.
  *
- * A client of a single node of a cluster gets the error CROSSSLOT. From then on each lease has a
- * call of its own.
+ * After CROSSSLOT (the client of one node of a cluster), each lease has its own call.
  */
 import type { ClientPort, ScriptCall } from '../clients/port.js';
 import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../../engine/commands.js';
@@ -26,26 +23,25 @@ import type { ScriptLoader } from './script-loader.js';
 
 /** There is no such lease. */
 const ABSENT = 0;
-/** The lease is unchanged, and all keys of its resource are needed. */
+/** The lease is unchanged, and needs all keys. */
 const NEEDS_ALL_KEYS = -2;
-/** Leases in a call with all keys, where each costs more. */
+/** Leases in a call with all keys. */
 const WHOLE_MAX = 100;
 
-/** The parts of the store that renewals use. */
 export interface RenewalStore {
   readonly client: ClientPort;
   readonly prefix: string;
   readonly loader: ScriptLoader;
   readonly oneServer: OneServer;
-  /** Executes a command of one key. */
+  /** For one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
-  /** The failure for an error of the client. */
+  /** For an error of the client. */
   readonly failure: (error: unknown) => Promise<StoreFailure>;
 }
 
 export class ManyRenewals {
   readonly #store: RenewalStore;
-  /** No call may name keys of several resources, as on a cluster. */
+  /** A call may name keys of one resource only. */
   #apart = false;
 
   constructor(store: RenewalStore) {
@@ -69,7 +65,7 @@ export class ManyRenewals {
     }
   }
 
-  /** Renews with the main record only; `undefined` if the lease needs the others. */
+  /** With the main record; `undefined` if the lease needs all keys. */
   async one({ key, id, ttl, retention }: Renew): Promise<RenewReply | undefined> {
     const command = { op: 'renewMany', keys: [key], ids: [id], ttl, retention } as const;
     const {
@@ -84,7 +80,7 @@ export class ManyRenewals {
     return this.#store.client.cluster !== undefined;
   }
 
-  /** Renews the leases again that the script could not use or find: their slots may have moved. */
+  /** For leases that the script could not use or find: their slots may have moved. */
   async #renewFailed(command: RenewMany, reply: RenewManyReply): Promise<RenewManyReply> {
     const places = reply.left.flatMap((one, index) =>
       one === FAILED || one === ABSENT ? [index] : [],
@@ -103,8 +99,8 @@ export class ManyRenewals {
   }
 
   /**
-   * While a slot moves, a node may have the main record and refuse a call with all three keys
-   * (`TRYAGAIN`), so a call with the main record comes first.
+   * With the main record first: while a slot moves, a node with only that refuses a call with all
+   * three keys (`TRYAGAIN`).
    */
   async #renewAlone(command: RenewMany, key: string): Promise<RenewManyReply> {
     const reply = await this.#call(command, [mainKeyOf(this.#store.prefix, key)]).catch(() => null);
@@ -113,7 +109,7 @@ export class ManyRenewals {
     return renewSingly(command, this.#store.renew);
   }
 
-  /** Renews the leases for which the first call needs all keys. */
+  /** The leases that need all keys. */
   async #renewRest(command: RenewMany, { now, left }: RenewManyReply): Promise<RenewManyReply> {
     const all = [...left];
     const rest = all.flatMap((one, index) => (one === NEEDS_ALL_KEYS ? [index] : []));
@@ -126,8 +122,7 @@ export class ManyRenewals {
   }
 
   /**
-   * Renews with all keys, and writes the results at some places of `left`. Resolves to the failure,
-   * if there is one.
+   * With all keys; writes the results at some places of `left`. Resolves to the failure, if any.
    */
   async #renewWhole(
     command: RenewMany,
@@ -142,7 +137,7 @@ export class ManyRenewals {
     try {
       done = (await this.#call({ ...command, keys, ids }, names)).left;
     } catch (error) {
-      // the other leases are renewed already
+      // the other leases are renewed
       done = keys.map(() => codeOf(error));
       failure = error as Error;
     }
@@ -177,7 +172,7 @@ export function argsOf(
   return [`${ttl}`, `${retention}`, `${names.length}`, ...named, ...ids];
 }
 
-/** The result names only leases that do not have exactly `ttl` left. */
+/** The result names only leases with another time left than `ttl`. */
 export function renewalsOf({ ids, ttl }: RenewMany, raw: unknown): RenewManyReply {
   const [now, ...exceptions] = Array.isArray(raw) ? raw.map(Number) : [];
   const left = ids.map(() => ttl * 1000);

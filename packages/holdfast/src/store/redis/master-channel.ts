@@ -4,8 +4,8 @@
  *
  *     opening --confirmed--> live --connection lost, another master--> lost --confirmed--> live
  *
- * Attempts to open it again follow until one succeeds, also while an earlier one hangs: that one
- * may wait for a master that does not run any more.
+ * Attempts follow until one succeeds, also while an earlier one hangs, which may wait for a master
+ * that does not run.
  */
 import type { MasterView, Subscription, SubscriptionListener } from '../clients/port.js';
 import { systemClock, type Timer } from '../../base/clock.js';
@@ -14,7 +14,7 @@ import type { WakeChannel } from '../port.js';
 
 const DELAY = growing(50, 1000);
 
-/** Rejects if the first attempt fails, and then leaves nothing. */
+/** Rejects if the first attempt fails; nothing is left then. */
 export async function openMasterChannel(
   view: MasterView,
   name: string,
@@ -30,7 +30,7 @@ class MasterChannel implements WakeChannel {
   readonly #view: MasterView;
   readonly #listener: SubscriptionListener;
   readonly #unwatch: () => void;
-  /** Counts the masters: an attempt to reach an earlier one must not succeed. */
+  /** Counts the masters: a late success at an earlier one does not count. */
   #era = 0;
   #failures = 0;
   #subscription: Subscription | undefined;
@@ -85,7 +85,7 @@ class MasterChannel implements WakeChannel {
     return true;
   }
 
-  /** The connection ended, or another server is the master. */
+  /** The connection ended, or the master changed. */
   #lost(): void {
     const before = this.#subscription;
     this.#era += 1;

@@ -1,13 +1,9 @@
 /**
- * For how long a master has had its memory without a gap, for the option `replicas` (decision 29).
- *
- * An acknowledgement proves nothing about a later life of the master: after a crash and a start
- * before a fail-over, it has older data or none, and its replicas copy that. So a grant counts only
+ * For how long a master has had its memory without a gap, for the option `replicas` ([decision
+ * 29](../../../../../docs/decisions/0029-age-of-a-memory.md) has the reasons). A grant counts only
  * at a master whose memory is older than the lease that may have been forgotten.
  *
- * A server draws a new replication id at each start as a master, and when a replica becomes master;
- * a promoted replica keeps the id of its former master as its second one. So a marker in the server
- * names the replication id under which it was written, and all processes compare it:
+ * A marker in the server names the replication id under which it was written:
  *
  *     the present id                             its age goes on
  *     the second id, and it was a replica        promoted: its age goes on, from the recorded one,
@@ -16,13 +12,9 @@
  *     any other, or no marker                    its age begins now: it may have copied a master
  *                                                that had lost its memory
  *
- * A server that starts as a master may take the second id from its snapshot, but was no replica in
- * this life, so it has received nothing. One that starts as a replica, with the same snapshot, may
- * be promoted before it has copied anything. A server tells its uptime as the difference of two
- * clocks in whole seconds, so it may have started one second later. The recorded age is measured by
- * one server, so the clocks of two servers are never compared. The marker is written on the
- * connection whose writes the replicas acknowledge, before the first grant: they have it when they
- * have a grant.
+ * A server may tell its uptime one second too long. One server measures the recorded age, so clocks
+ * of two servers are never compared. The marker is written on the connection that the replicas
+ * acknowledge, before the first grant: they have it when they have a grant.
  */
 import { systemClock } from '../../base/clock.js';
 import type { Line } from '../clients/line.js';
@@ -55,20 +47,20 @@ return { id, age }
 `;
 
 export interface Memory {
-  /** The replication id of the master. It changes with the role of the server. */
+  /** It changes with the role of the server. */
   readonly id: string;
-  /** The age in the marker, in ms. */
+  /** Of the marker, in ms. */
   readonly recorded: number;
-  /** The memory has no gap since this local time. */
+  /** Local time since when the memory has no gap. */
   readonly from: number;
 }
 
-/** A tag puts the marker into a slot of a cluster. */
+/** With a tag for a slot of a cluster. */
 export function markerOf(prefix: string, tag?: number): string {
   return tag === undefined ? `${prefix}memory` : `${prefix}{${tag}}:memory`;
 }
 
-/** Asks a master, and writes the marker. Rejects if it is a replica. */
+/** Asks a master, and writes the marker. Rejects for a replica. */
 export async function memoryAt(line: Line, marker: string): Promise<Memory> {
   const [answer] = line.send([['EVAL', SOURCE, '1', marker]]);
   const [id, age] = (await answer) as [string, number];
@@ -76,7 +68,7 @@ export async function memoryAt(line: Line, marker: string): Promise<Memory> {
   return { id, recorded: Number(age), from: systemClock.now() - Number(age) };
 }
 
-/** The answer to `INFO replication` is that of the same master in the same life. */
+/** Whether `INFO replication` is of the same master in the same life. */
 export function isSameLife(info: unknown, { id }: Memory): boolean {
   const text = String(info);
   return text.includes('role:master\r') && text.includes(`master_replid:${id}\r`);

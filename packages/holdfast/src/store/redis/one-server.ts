@@ -1,17 +1,16 @@
 /**
- * Whether one server has the keys of all resources, so that a call may name several of them.
+ * Whether one server has the keys of all resources, so that a call may name several ([decision
+ * 25](../../../../../docs/decisions/0025-several-mutexes-in-a-call.md)). A proxy that shards would
+ * send the call to its first key's server, and take the others at the wrong one.
  *
- * A proxy that shards sends a call to the server of its first key, and checks no other: a call for
- * several mutexes would take them at the wrong server, beside their holders. So such calls are sent
- * only when a test on the same connection has found one server: a mark is written, and many calls,
- * each with another key, look for it. Until then each command has its own call.
+ * The test, on the same connection: a mark is written, and many calls, each with another key, look
+ * for it. Until its result each command has its own call.
  *
  *     unknown --commands for a call--> asked --all have seen the mark--> one server
  *        ^                               |---one has not-------------> several servers
  *        |---------------a second later--/ an error, or no answer
  *
- * A new connection begins with "unknown": it may lead elsewhere. A cluster has a test of its own,
- * see `node-calls.ts`.
+ * A new connection begins with "unknown": it may lead elsewhere.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { systemClock } from '../../base/clock.js';
@@ -21,14 +20,14 @@ import { mainKeyOf } from './keys.js';
 import { provable } from './proven-port.js';
 
 /**
- * Calls that look for the mark. Of two servers with equal shares, all reach the same one with a
- * probability of 2^-64; if one has nine tenths of the keys, in one of 850 tests.
+ * Two servers with equal shares pass for one with a probability of 2^-64; if one has nine tenths of
+ * the keys, in one of 850 tests.
  */
 const LOOKS = 64;
-/** The pause after a test without a result. */
+/** After a test without a result. */
 const PAUSE_MS = 1000;
 
-/** Writes the mark if it gets no name, and otherwise looks for it. */
+/** Without a name it writes the mark, otherwise it looks for it. */
 const LOOK = provable(`
 if ARGV[1] then return redis.call('EXISTS', ARGV[1]) end
 local time = redis.call('TIME')
@@ -37,7 +36,7 @@ redis.call('PEXPIREAT', KEYS[1], time[1] * 1000 + 10000)
 return 1
 `);
 
-/** The scripts of the test, and the hash of the first one. */
+/** `sha` is that of the first one. */
 export const ONE_SERVER: { readonly sha: string; readonly look: string; readonly removal: string } =
   {
     sha: createHash('sha1').update(LOOK).digest('hex'),
@@ -48,7 +47,7 @@ export const ONE_SERVER: { readonly sha: string; readonly look: string; readonly
 export class OneServer {
   readonly #client: ClientPort;
   readonly #prefix: string;
-  /** The connection of the last test. */
+  /** Of the last test. */
   #connection: unknown;
   #result: 'unknown' | 'asked' | 'one' | 'several' = 'unknown';
   #notBefore = 0;
@@ -58,7 +57,7 @@ export class OneServer {
     this.#prefix = prefix;
   }
 
-  /** A call may name keys of several resources. Begins a test if that is unknown. */
+  /** Begins a test if that is unknown. */
   isProven(): boolean {
     const connection = this.#client.connection();
     if (connection !== this.#connection) {
@@ -77,7 +76,7 @@ export class OneServer {
     try {
       result = (await this.#isOne()) ? 'one' : 'several';
     } catch (error) {
-      // the script came to another server than its text
+      // the script reached another server than its text
       result = isNoScript(error) ? 'several' : 'unknown';
     }
     if (connection !== this.#connection || connection !== this.#client.connection()) return;
@@ -89,7 +88,7 @@ export class OneServer {
     const client = this.#client;
     const { sha, look, removal } = ONE_SERVER;
     const test = randomBytes(8).toString('hex');
-    // no main record: its name would be listed
+    // no main record's name, which would be listed
     const names = Array.from({ length: LOOKS + 1 }, (_, at) =>
       mainKeyOf(this.#prefix, `one server ${test} ${at}`).concat(':m'),
     );

@@ -1,5 +1,5 @@
 /**
- * One command as one call, and the one receiver between the client and the request.
+ * One command as one call, and the receiver between client and request.
  *
  *     posted --a reply with its proof--> decoded, and given to the request
  *        \--an error--> (a probe) --> repeated, if that may help --> answered or failed
@@ -10,12 +10,11 @@ import { type Outcome, OutOfStep, StoreFailure } from '../port.js';
 import { readable } from './codec.js';
 import { nextProof, type ProvenPort } from './proven-port.js';
 
-/** What a store does for its calls. */
 export interface PostedParts {
   readonly client: ProvenPort;
   /** False on a cluster: while a slot moves, requests of a key go to two nodes. */
   readonly ordered: boolean;
-  /** Sends a call again that the server has not executed. Rejects with the failure otherwise. */
+  /** Sends a call again that was not executed, or rejects with the failure. */
   readonly again: (
     command: KeyCommand,
     call: ScriptCall,
@@ -24,7 +23,7 @@ export interface PostedParts {
   ) => Promise<Reply>;
 }
 
-/** A connection that is never the present one. */
+/** Never the present connection. */
 const REPLACED = Symbol('replaced');
 
 export class Posted implements ScriptCall, RawOutcome {
@@ -81,9 +80,9 @@ export class Posted implements ScriptCall, RawOutcome {
 }
 
 /**
- * Called if the connection changed, when the client may have sent a release twice: the second one
- * finds nothing, so the result of the first is unknown. The same holds for an arrival at a
- * generation that the gate no longer remembers.
+ * After a change of connection the client may have sent a release twice. The second finds nothing,
+ * so the first one's result is unknown; so it is with an arrival at a generation that the gate
+ * forgot.
  */
 export function refuseTwice(reply: Reply, { op }: KeyCommand): void {
   const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';

@@ -1,6 +1,7 @@
 /**
- * A client port that believes no reply without proof of its request. Clients have given replies to
- * the wrong commands: node-redis 5.12.1 does it after a reset while the process is busy.
+ * A client port that believes no reply without proof of its request, because clients have given
+ * replies to the wrong commands ([decision
+ * 28](../../../../../docs/decisions/0028-proof-of-replies.md)).
  *
  *     call, its last argument is a proof --the reply repeats it-----------------> believed
  *                                         |--a reply without it-----------------> `OutOfStep`
@@ -8,13 +9,12 @@
  *                                                              |--the same error-> believed
  *                                                              \--another reply--> `OutOfStep`
  *
- * Each call has a proof of its own, so the reply to an earlier attempt is not believed either. An
- * error reply has no proof; but a client that is out of step stays so until its connection ends, so
- * a probe on the same connection tells whether it was in step. NOSCRIPT needs no probe: the call is
- * repeated, with a proof.
+ * Each call has its own proof, so the reply to an earlier attempt is not believed. An error reply
+ * has none; but a client out of step stays so until its connection ends, so a probe on that
+ * connection shows it. NOSCRIPT needs no probe: the call is repeated.
  *
- * Invariant: a call is answered only by the run of the script that it asked for. `post` is that of
- * the client: its caller adds the proof and judges the reply, see `posted.ts`.
+ * Invariant: only the run of the script that a call asked for answers it. `post` is the client's:
+ * its caller adds the proof and judges the reply, see `posted.ts`.
  */
 import { randomBytes } from 'node:crypto';
 import { type CallTerms, type ClientPort, over, type ScriptCall } from '../clients/port.js';
@@ -23,10 +23,10 @@ import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
 
 const PROBE = 'return ARGV[1]';
-/** The result of `answerWith` for a reply without the proof. */
+/** Of `answerWith`, for a reply without the proof. */
 export const NO_PROOF: unique symbol = Symbol('no proof');
 
-/** The reply of the script repeats the last argument of the call. */
+/** The script's reply repeats the last argument. */
 export function provable(source: string): string {
   const [before, after] = PROOF;
   return `${before}${source}${after}`;
@@ -34,17 +34,16 @@ export function provable(source: string): string {
 
 export interface ProvenPort extends ClientPort {
   readonly proofs: Proofs;
-  /** The port without proofs. */
   readonly plain: ClientPort;
 }
 
-/** Begins at random: another copy of this code may use the same client. */
+/** Random at first: another copy of this code may use the client. */
 let count = randomBytes(4).readUInt32LE();
 export const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
-/** There is one for each port. */
+/** One for each port. */
 export function provenPort(port: ClientPort): ProvenPort {
   const known = proven.get(port);
   if (known !== undefined) return known;
@@ -56,7 +55,7 @@ export function provenPort(port: ClientPort): ProvenPort {
 
 /** Judges the replies of one client. */
 export class Proofs {
-  /** True if the last reply had no proof. */
+  /** The last reply had no proof. */
   isOutOfStep = false;
   readonly #port: ClientPort;
 
@@ -76,7 +75,7 @@ export class Proofs {
     return isNoScript(error) || !this.#port.isReply(error);
   }
 
-  /** Whether an error reply is believed: the same error answers the probe, or its proof does. */
+  /** Whether an error reply is believed. */
   async probe(error: unknown, keys: readonly string[], of: CallTerms = {}): Promise<never> {
     const port = this.#port;
     const proof = nextProof();
@@ -137,9 +136,9 @@ function newProvenPort(port: ClientPort): ProvenPort {
   });
 }
 
-/** The result of a script, if its reply has the proof. See `scripts/lib/proof.lua`. */
+/** The script's result, if the reply has the proof. See `scripts/lib/proof.lua`. */
 export function answerWith(proof: string, raw: unknown): unknown {
-  // the reply of a connection inside MULTI has its own error
+  // a connection inside MULTI has its own error
   if (raw === 'QUEUED') return raw;
   if (typeof raw === 'string') {
     return raw.startsWith(`${proof} `) ? Number(raw.slice(proof.length + 1)) : NO_PROOF;

@@ -1,10 +1,10 @@
 /**
- * The store on one Redis or Valkey deployment: a server, or a cluster.
+ * The store on one deployment: a server, or a cluster.
  *
- * A batch of commands is sent together. `several.ts` and `renewals.ts` put several commands into
- * one call; each other command is one EVALSHA. A call of a script that the server does not know is
- * sent again, once with the text, see `script-loader.ts`: every command is idempotent by id. Pushes
- * use one channel on a connection of its own, which opens with the first waiter.
+ * A batch of commands is sent together. `several.ts` and `many-renewals.ts` put several into one
+ * call; each other command is one EVALSHA. `script-loader.ts` sends a script that the server does
+ * not know, once with the text: every command is idempotent by id. Pushes use one channel on its
+ * own connection, which opens with the first waiter.
  */
 import { isHalfMoved } from '../clients/cluster.js';
 import type { ClientPort, ScanPage, ScriptCall } from '../clients/port.js';
@@ -46,14 +46,14 @@ async function loadAdvice(): Promise<void> {
   try {
     ({ adviceFor } = await import('./advice.js'));
   } catch {
-    // the messages have no advice
+    // messages have no advice
   }
 }
 
 const SCAN_COUNT = 500;
-/** The shortest pause between two searches for the masters. */
+/** Between two searches for the masters. */
 const REFRESH_MS = 200;
-/** The most resources whose names are cached. */
+/** Resources whose names are cached. */
 const NAMES_MAX = 1000;
 
 export class RedisStore implements Store {
@@ -62,22 +62,22 @@ export class RedisStore implements Store {
   readonly joins = true;
   readonly #client: ProvenPort;
   readonly #prefix: string;
-  /** The names of the keys of each resource. */
+  /** By resource. */
   #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: ManyRenewals;
   readonly #several: Several;
   readonly #posting: PostedParts;
-  /** On a cluster: the wake channels of this process, from the first `listen` on. */
+  /** On a cluster, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
   #refreshing = false;
-  /** On a cluster: the address of the master of a key, which renews its leases together. */
+  /** On a cluster: the address of a key's master, which renews its leases together. */
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
   readonly connection?: () => unknown;
   readonly oneServer: OneServer;
 
-  /** @param oneServer of another store that uses the same server */
+  /** @param oneServer of another store on the same server */
   constructor(port: ClientPort, prefix: string, oneServer?: OneServer) {
     const client = provenPort(port);
     const { cluster } = client;
@@ -88,7 +88,7 @@ export class RedisStore implements Store {
     this.#prefix = prefix;
     this.#loader = new ScriptLoader(client);
     if (cluster) this.shardOf = (key) => cluster.masterOf(this.#slotOf(key)) ?? '';
-    // these clients of node-redis first look for the node, in further promise jobs
+    // these clients first look for the node, in further promise jobs
     if (client.writesLater && (cluster ?? client.sentinel) !== undefined) {
       this.written = () => new Promise(afterTurn);
     }
@@ -126,7 +126,7 @@ export class RedisStore implements Store {
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
     if (!batch.some(isRenewMany)) return this.#several.execute(batch as readonly KeyCommand[]);
-    // renewals first: of the other commands, a release may concern one of their leases
+    // renewals first: a release may concern one of their leases
     const renewals = batch.map((one) => (isRenewMany(one) ? this.#renewals.renew(one) : undefined));
     const others = this.#several.execute(batch.filter((one) => !isRenewMany(one))).values();
     return renewals.map((renewal) => renewal ?? (others.next().value as Promise<Reply>));
@@ -145,7 +145,7 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Sends each command with a call of its own.
+   * One call for each command.
    * @param first the connection of an earlier call with these commands
    */
   #alone(batch: readonly KeyCommand[], first?: unknown): Promise<Reply>[] {
@@ -164,7 +164,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** The names of the keys; those of locks are cached. */
+  /** Those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
     if (GATE_OPS.has(command.op)) return gateKeysOf(this.#prefix, key);
@@ -177,7 +177,7 @@ export class RedisStore implements Store {
     return names;
   }
 
-  /** The command with the channel of this process at the node that executes it. */
+  /** With the channel of this process at the executing node. */
   #addressed<C extends KeyCommand>(command: C): C {
     if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
       return command;
@@ -194,7 +194,7 @@ export class RedisStore implements Store {
     return reply;
   }
 
-  /** Sends a call again that the server has not executed, if another call may help. */
+  /** Sends a call again that was not executed, if that may help. */
   async #again(
     command: KeyCommand,
     call: ScriptCall,
@@ -209,7 +209,7 @@ export class RedisStore implements Store {
         return this.#once(readable(command, await answer), command, connection);
       }
       if (!isNoScript(error)) throw error;
-      // the text of the script
+      // the script's text
       const raw = await this.#loader.repeat(call, scripts[command.op]);
       return this.#once(readable(command, raw), command, connection);
     } catch (second) {
@@ -218,9 +218,9 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Executes a command with a call that names only the main record. While a slot moves, or after
-   * its move has stopped, no node executes a call with all three keys if it has only some of them;
-   * and most locks have no other. Resolves to `undefined` if the command needs the others.
+   * With a call that names only the main record: while a slot moves, no node executes a call with
+   * all three keys if it has only some, and most locks have no other. `undefined` if the command
+   * needs the others.
    */
   async #withMainRecord(command: KeyCommand): Promise<Reply | undefined> {
     try {
@@ -262,7 +262,6 @@ export class RedisStore implements Store {
       const close = (): Promise<void> => subscription.close();
       return { name, echo: () => echo.send(this.#publisher(name)), close };
     }
-    // loaded only where it is needed
     const { ClusterChannels } = await import('./cluster-channels.js');
     const channels = new ClusterChannels(cluster, name, { message, up });
     this.#channels = channels;
@@ -281,12 +280,12 @@ export class RedisStore implements Store {
     };
   }
 
-  /** Publishes a text on a channel, as scripts do it. */
+  /** As the scripts do. */
   #publisher(channel: string): (text: string) => Promise<unknown[]> {
     const client = this.#client;
     const clustered = client.cluster !== undefined;
     const word = clustered ? 'SPUBLISH' : 'PUBLISH';
-    // the name of the channel leads to its node
+    // the channel's name leads to its node
     const keys = clustered ? [channel] : [];
     return async (text) => [await client.eval(provable(ECHO), keys, [word, channel, text])];
   }
@@ -297,7 +296,7 @@ export class RedisStore implements Store {
     let next: Promise<ScanPage> | undefined = within(this.#scan('0', match));
     while (next !== undefined) {
       const { cursor, keys }: ScanPage = await next;
-      // the server reads the next page while the caller works on this one
+      // the server reads the next page meanwhile
       next = cursor === '0' ? undefined : within(this.#scan(cursor, match));
       next?.catch(() => undefined);
       yield* keys.map((name) => keyOf(prefix, name)).filter((key) => key !== undefined);
@@ -313,14 +312,14 @@ export class RedisStore implements Store {
   }
 
   /**
-   * On a cluster and under Sentinel, a replica may have replaced the master. The connection of a
-   * client of one server may have died silently.
+   * A replica may have replaced the master (cluster, Sentinel); the connection to one server may be
+   * dead.
    */
   unanswered(command?: Command): Promise<string | undefined> | undefined {
     const refresh = this.#refreshing ? undefined : this.#refresh(command);
     if (refresh === undefined) return undefined;
     this.#refreshing = true;
-    // it costs a connection, and many commands may fail at the same time
+    // it costs a connection, and many commands may fail together
     const again = (): void => void (this.#refreshing = false);
     const refreshed = (): void => void systemClock.after(REFRESH_MS, again, true);
     refresh.then(refreshed, refreshed);
@@ -354,7 +353,7 @@ export class RedisStore implements Store {
     return examine({ ports: [this.#client.plain], prefix: this.#prefix }, terms);
   }
 
-  /** The failure, with what to do about a reply of the server. */
+  /** With what to do about a reply of the server. */
   async #failure(error: unknown, op?: Command['op']): Promise<StoreFailure> {
     const { keyPrefix } = this.#client;
     const state = this.#client.state();
@@ -365,7 +364,7 @@ export class RedisStore implements Store {
     const about = { prefix: this.#prefix, keyPrefix, script: op };
     if (adviceFor === undefined) {
       const loading = loadAdvice();
-      // a renewal must not wait for it: its next attempt has the advice
+      // a renewal does not wait for it: its next attempt has the advice
       if (op !== 'renew' && op !== 'renewMany') await loading;
     }
     return failureOf(error, true, adviceFor?.((error as Error).message, about));

@@ -1,11 +1,11 @@
 /**
- * Repeats calls of a script that the server does not know: at first use, after a restart, after
- * SCRIPT FLUSH or a fail-over.
+ * Repeats calls of a script that the server does not know: at first use, after a restart, SCRIPT
+ * FLUSH or a fail-over.
  *
  *     unknown --a call goes with the text (EVAL)--> loading --its answer, or none--> unknown
  *
- * While the text of a script is under way, further calls of it are sent behind the text on the same
- * connection, so many calls at once send the text once.
+ * Further calls of a script are sent behind its text on the same connection, so many calls send it
+ * once.
  */
 import type { ClientPort, ScriptCall } from '../clients/port.js';
 import { isNoScript } from './error-replies.js';
@@ -19,7 +19,7 @@ interface Repeat {
 
 export class ScriptLoader {
   readonly #client: ClientPort;
-  /** The scripts whose text is under way, by SHA. */
+  /** By SHA. */
   readonly #loading = new Set<string>();
   #repeats: Repeat[] = [];
 
@@ -27,13 +27,13 @@ export class ScriptLoader {
     this.#client = client;
   }
 
-  /** Sends a call again that was answered with NOSCRIPT. */
+  /** For a call that was answered with NOSCRIPT. */
   repeat(call: ScriptCall, script: Pick<Script, 'text'>): Promise<unknown> {
     const source = script.text;
     if (!this.#loading.has(call.sha)) return this.#load(call, source);
     return new Promise((resolve) => {
       this.#repeats.push({ call, source, resolve });
-      // the calls of one batch are answered at the same time
+      // the calls of a batch are answered together
       if (this.#repeats.length === 1) void Promise.resolve().then(() => this.#send());
     });
   }

@@ -1,24 +1,23 @@
 /**
- * Acquisitions and releases of several mutexes with one script call, and what they show.
+ * Acquisitions, releases and inspections of several mutexes with one script call ([decision
+ * 25](../../../../../docs/decisions/0025-several-mutexes-in-a-call.md)).
  *
  *     command of one turn --few, or other--> a call of its own
  *             \--several of the same terms--> one call for all --done--> its reply
  *                (and of the same node)              \--an error--> a call of its own
  *
- * These scripts execute each command completely: an acquisition of a held mutex joins its queue,
- * and a release serves the queue. Only a command with an error of the server gets a call of its
- * own, which has the same error, or none if the call was the cause; so does an inspection if the
- * mutex has waiters, or is no mutex.
+ * These scripts execute each command completely. Only a command with an error of the server gets
+ * its own call, which has the same error, or none if the shared call was the cause; so does an
+ * inspection of a mutex with waiters, or of another lock.
  *
  * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`; otherwise at the one
- * server that has all of them, see `one-server.ts`. Whatever such a call does not do has a call of
- * its own, which the client leads to the right node.
+ * server that has all, see `one-server.ts`. The client leads a command's own call to the right
+ * node.
  *
- * Invariants: the commands of a key are executed in the order in which they were sent: each by the
- * first call that has it, and those of a key that occurs twice in a turn by calls of their own.
- * Only an error of the server, or of a node whose slots move, breaks this order. Each command is
- * executed by one call at most, unless the client repeats a call: then a release that finds nothing
- * counts as unanswered, as for single calls.
+ * Invariants: the commands of a key are executed in the order of sending: each by the first call
+ * that has it; those of a key that occurs twice in a turn by their own calls. Only an error of the
+ * server, or of a node whose slots move, breaks this order. One call at most executes a command,
+ * unless the client repeats it: then a release that finds nothing counts as unanswered.
  */
 import { UnknownNode } from '../clients/cluster.js';
 import type { ClientPort, ScriptCall } from '../clients/port.js';
@@ -34,48 +33,47 @@ import type { Script } from './script.js';
 import type { ScriptLoader } from './script-loader.js';
 import { plainlyInspected } from './view-codec.js';
 
-/** With fewer commands, calls of their own cost less. */
+/** With fewer commands, own calls cost less. */
 const LEAST = 2;
-/** Commands of one call: about half a millisecond of the server. */
+/** Half a millisecond of the server. */
 const MOST = 128;
-/** Calls in one turn. Commands beyond have calls of their own. */
+/** In one turn; further commands have their own calls. */
 const GROUPS_MAX = 16;
 
 export type Short = Acquire | Release | Inspect;
 
-/** Commands of the same terms, for one call. */
+/** Of the same terms, for one call. */
 interface Group {
-  /** On a cluster: the address of their node. */
+  /** On a cluster: their node's address. */
   readonly at: string | undefined;
   readonly commands: Short[];
-  /** Their places in the turn. */
+  /** In the turn. */
   readonly places: number[];
 }
 
-/** The parts of the store that these calls use. */
 export interface SeveralStore {
   readonly client: ClientPort;
   readonly prefix: string;
-  /** The name of the main record of a command's resource. */
+  /** The name of the resource's main record. */
   readonly mainKeyOf: (command: KeyCommand) => string;
-  /** The command with the channel of this process at the node of the key. */
+  /** With the channel of this process at the key's node. */
   readonly addressed: (command: Short) => Short;
   readonly loader: ScriptLoader;
   readonly oneServer: OneServer;
   /**
-   * Sends each command with a call of its own.
+   * One call for each command.
    * @param first the connection of an earlier call with these commands
    */
   readonly alone: (batch: readonly KeyCommand[], first?: unknown) => Promise<Reply>[];
   /** A `StoreFailure` if the client may have sent the command twice. */
   readonly once: (reply: Reply, command: KeyCommand, connection: unknown) => Reply;
-  /** The failure for an error of the client. */
+  /** For an error of the client. */
   readonly failure: (error: unknown, command: Short) => Promise<StoreFailure>;
 }
 
 export class Several {
   readonly #store: SeveralStore;
-  /** Set on a cluster. */
+  /** On a cluster. */
   readonly #nodes: NodeCalls | undefined;
   /** The server refuses calls with keys of several resources, or with some keys. */
   #apart: boolean;
@@ -115,7 +113,7 @@ export class Several {
     return batch.map((_, place) => replies[place] ?? (others.next().value as Promise<Reply>));
   }
 
-  /** Executes a command with its main record only; `undefined` if it needs a call of its own. */
+  /** With the main record only; `undefined` if the command needs its own call. */
   async one(command: Short): Promise<Reply | undefined> {
     const { client, loader, mainKeyOf, addressed } = this.#store;
     const script = scriptOf([command]);
@@ -129,7 +127,7 @@ export class Several {
     return repliesTo([command], raw)[0];
   }
 
-  /** A call may name several mutexes. On a cluster, the calls test their nodes. */
+  /** On a cluster, the calls test their nodes. */
   get #mayName(): boolean {
     return this.#nodes !== undefined || this.#store.oneServer.isProven();
   }
@@ -195,16 +193,16 @@ export class Several {
     return replies.map((reply) => reply ?? (others.next().value as Promise<Reply>));
   }
 
-  /** Whether single calls follow a call that a node of a cluster has not answered with replies. */
+  /** Whether single calls follow a call that a node did not answer with replies. */
   #sendsAgain(error: unknown, connection: unknown): boolean {
     const { client } = this.#store;
     if (client.isReply(error) || error instanceof UnknownNode || isUnchecked(error)) return true;
-    // the connection ended: as the client sends its own commands again, if it does that
+    // after a lost connection, as the client would send its own commands again
     return client.connection() !== connection;
   }
 }
 
-/** The keys that occur more than once; `undefined`: none. */
+/** `undefined`: none occurs twice. */
 function keysInTwo(batch: readonly KeyCommand[]): Set<string> | undefined {
   const all = new Set<string>();
   let twice: Set<string> | undefined;
@@ -220,10 +218,7 @@ function scriptOf([first]: readonly Short[]): Script {
   return first?.op === 'release' ? scripts.releaseMany : scripts.acquireMany;
 }
 
-/**
- * The arguments for commands of the same terms.
- * @param names on a cluster, where they are no keys
- */
+/** @param names on a cluster, where they are no keys */
 export function argsOfMany(commands: readonly Short[], names?: NodeNames): string[] {
   const first = commands[0] as Short;
   // an inspection names no acquisition
@@ -236,8 +231,7 @@ export function argsOfMany(commands: readonly Short[], names?: NodeNames): strin
 }
 
 /**
- * The terms that each acquisition has for itself, as one word: the script reads them only where the
- * acquisition joins the queue.
+ * Each acquisition's own terms, as one word: the script reads them only where it joins the queue.
  */
 function ownTerms(commands: readonly Acquire[]): string {
   const usual = commands.every(({ waited = 0, token }) => waited === 0 && token === '');
@@ -274,12 +268,12 @@ function haveSameTerms(a: Short, b: Short): boolean {
   );
 }
 
-/** The user may not use all of the keys, or the server is a node of a cluster. */
+/** The user may not use all keys, or the server is a node of a cluster. */
 function isApart(error: unknown): boolean {
   return error instanceof Error && /^(?:CROSSSLOT|NOPERM)\b/.test(error.message);
 }
 
-/** No reply for a command that was not executed. */
+/** `undefined` for a command that was not executed. */
 export function repliesTo(commands: readonly Short[], raw: unknown): (Reply | undefined)[] {
   const [first, ...exceptions] = listOf(notQueued(raw));
   const now = Number(first ?? Number.NaN);

@@ -1,4 +1,4 @@
-/** Decodes the result of `inspect`. Another program may have written the record. */
+/** Decodes `inspect`. Another program may have written the record. */
 import type * as T from '../../engine/commands.js';
 import { kindOf } from '../../engine/kinds.js';
 
@@ -23,8 +23,7 @@ const NO_RECORD = 1;
 const NONE = { holderCount: 0, waiterCount: 0, waiters: [], parkedCount: 0, parked: [] } as const;
 
 /**
- * What `inspectMany` shows of one resource; `undefined` if that needs a call of its own, also for
- * the error of a record that another program wrote.
+ * Of `inspectMany`; `undefined` if the resource needs its own call, also for an unreadable record.
  */
 export function plainlyInspected(now: number, raw: unknown): T.InspectReply | undefined {
   const nobody = { status: 'inspected', now, used: 0, holders: [], ...NONE } as const;
@@ -70,7 +69,7 @@ export function plainlyInspected(now: number, raw: unknown): T.InspectReply | un
   };
 }
 
-/** RESP3 clients and options may return numbers as texts. */
+/** RESP3 clients and options may return texts. */
 const isNumber = (value: unknown): boolean =>
   typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value));
 
@@ -115,7 +114,7 @@ function parkedView(raw: unknown): T.ParkedView {
   };
 }
 
-/** A record that another program wrote may have anything in its place. */
+/** Another program may have written anything. */
 function finite(value: unknown): number {
   const number = Number(value);
   if (value !== null && Number.isFinite(number)) return number;

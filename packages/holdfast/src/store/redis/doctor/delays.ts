@@ -1,15 +1,15 @@
-/** Measures the round trip and the clock of a server, and looks for commands that blocked it. */
+/** Measures a server's round trip and clock, and looks for commands that blocked it. */
 import { isMissingRight } from '../advice.js';
 import { type Probe, Unusable } from './probe.js';
 
 const SAMPLES = 5;
-/** Round trips above this part of the claim window, or of the ttl, are reported. */
+/** Longer round trips than this part of the claim window, or of the ttl, are reported. */
 const ROUND_TRIP_PART = 10;
 const SLOW_ENTRIES = 128;
 /** Slow commands of the last day are reported. */
 const SLOW_SECONDS = 86_400;
 
-/** By how many ms a clock is ahead of this machine's: between these bounds. */
+/** How far a clock is ahead of this machine's, in ms. */
 export interface Offset {
   readonly from: number;
   readonly to: number;
@@ -19,7 +19,7 @@ export interface Measured {
   /** In ms. */
   readonly roundTrip: number;
   readonly offset: Offset | undefined;
-  /** The time of the server, in seconds. */
+  /** In seconds. */
   readonly time: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function measure(probe: Probe): Promise<Measured> {
     roundTrip = Math.min(roundTrip, took);
     if (read === undefined) continue;
     time = read / 1000;
-    // the wall clock of this machine is read in whole milliseconds
+    // this machine's wall clock is read in whole milliseconds
     offset = {
       from: Math.max(offset?.from ?? Number.NEGATIVE_INFINITY, read - wall - took - 1),
       to: Math.min(offset?.to ?? Number.POSITIVE_INFINITY, read - wall),
@@ -45,7 +45,7 @@ export async function measure(probe: Probe): Promise<Measured> {
   return { roundTrip, offset, time };
 }
 
-/** The time in ms; `undefined` if the user may not read it. */
+/** In ms; `undefined` without the right. */
 async function timeOf(probe: Probe): Promise<number | undefined> {
   try {
     const answer = (await probe.answer(probe.link.command(['TIME']))) as unknown[];

@@ -1,7 +1,6 @@
 /**
- * Examines one server, the masters of a cluster, or the members of a quorum. Loaded with the first
- * call of `Holdfast.doctor`. Each look may fail by itself: a missing right for it is a finding, and
- * so is a server that does not answer; the others are examined.
+ * Examines one server, the masters of a cluster, or the members of a quorum. Loaded at its first
+ * use. A missing right for one look is a finding, and so is a silent server; the others go on.
  */
 import { linksOf, mayEnd, type ServerLink } from '../../clients/admin.js';
 import type { ClientPort } from '../../clients/port.js';
@@ -111,7 +110,7 @@ async function look(probe: Probe, seen: Changing): Promise<void> {
   }
 }
 
-/** A server that refuses all locks was reported already. */
+/** Otherwise a server that refuses all locks was reported. */
 function canLock(probe: Probe, info: Info | undefined): boolean {
   const cluster = info?.get('cluster_enabled') === '1' && probe.port.cluster === undefined;
   return info?.get('role') !== 'slave' && !cluster;

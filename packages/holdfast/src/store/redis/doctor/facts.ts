@@ -1,4 +1,4 @@
-/** Reads what a server says of itself, in the forms of all clients and protocols. */
+/** What a server says of itself, in the forms of all clients and protocols. */
 import type { Probe } from './probe.js';
 
 export type Info = ReadonlyMap<string, string>;
@@ -8,13 +8,13 @@ export function parseInfo(text: string): Info {
   return new Map(lines.flatMap((line) => (line === null ? [] : [[line[1] ?? '', line[2] ?? '']])));
 }
 
-/** `undefined` if the user may not read it. */
+/** `undefined` without the right. */
 export async function infoOf(probe: Probe): Promise<Info | undefined> {
   const text = await probe.look(['INFO'], '+info', 'version, role, memory and persistence');
   return text === undefined ? undefined : parseInfo(text as string);
 }
 
-/** Settings by name; `undefined` if the user may not read them. */
+/** By name; `undefined` without the right. */
 export async function configOf(probe: Probe): Promise<ReadonlyMap<string, string> | undefined> {
   const words = ['CONFIG', 'GET', 'appendfsync'];
   const what = 'how often data is written to the disk';
@@ -28,7 +28,7 @@ export async function configOf(probe: Probe): Promise<ReadonlyMap<string, string
   return all;
 }
 
-/** A flat list in RESP2, a map in RESP3, which each client shows in another form. */
+/** A flat list in RESP2; a map in RESP3, which each client shows in its own form. */
 export function pairsOf(raw: unknown): [string, string][] {
   if (raw === undefined || raw === null) return [];
   if (raw instanceof Map) return [...raw].map(([key, value]) => [String(key), String(value)]);
@@ -47,7 +47,7 @@ function isEntry(value: unknown): value is { readonly key: unknown; readonly val
   return typeof value === 'object' && value !== null && 'key' in value && 'value' in value;
 }
 
-/** The version, as `redis 7.0.15` or `valkey 9.0.1`. */
+/** Such as `redis 7.0.15` or `valkey 9.0.1`. */
 export function versionOf(info: Info | undefined): string {
   const valkey = info?.get('valkey_version');
   if (valkey !== undefined) return `valkey ${valkey}`;

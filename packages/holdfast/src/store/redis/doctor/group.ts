@@ -1,11 +1,11 @@
-/** Judges several servers together: their clocks, and the independence of a quorum. */
+/** Judges servers together: their clocks, and the independence of a quorum. */
 import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
 import type { Measured, Offset } from './delays.js';
 import type { Info } from './facts.js';
 import type { Deployment } from './probe.js';
 import type { ReplicaClock } from './replicas.js';
 
-/** Clocks that differ by more than this part of the ttl are reported. */
+/** A larger difference of clocks than this part of the ttl is reported. */
 const CLOCK_PART = 20;
 const MACHINE_MS = 1000;
 
@@ -13,7 +13,7 @@ export interface Seen {
   readonly address: string;
   readonly host: string;
   readonly info: Info | undefined;
-  /** `undefined` if the server did not answer. */
+  /** `undefined` without an answer. */
   readonly measured: Measured | undefined;
   readonly replicas: readonly ReplicaClock[];
 }
@@ -101,7 +101,7 @@ function independence(seen: readonly Seen[]): Finding[] {
   return [...found, ...located(seen), ...spare(seen)];
 }
 
-/** As many members on one host as a majority needs, or so many that no majority is left. */
+/** One host has a majority of the members, or so many that the others are none. */
 function located(seen: readonly Seen[]): Finding[] {
   const hosts = new Map<string, string[]>();
   for (const { address, host } of seen) hosts.set(host, [...(hosts.get(host) ?? []), address]);
@@ -118,7 +118,7 @@ function located(seen: readonly Seen[]): Finding[] {
   );
 }
 
-/** So many members are gone that the next failure ends all locks. */
+/** The next failure of a member ends all locks. */
 function spare(seen: readonly Seen[]): Finding[] {
   const left = seen.filter(({ measured }) => measured !== undefined).length;
   const majority = Math.floor(seen.length / 2) + 1;

@@ -1,8 +1,8 @@
-/** The keys and the channel of an examination, at the node that is examined. */
+/** The keys and the channel of an examination, at the examined node. */
 import { slotOf } from '../hash-slot.js';
 import type { Probe } from './probe.js';
 
-/** A master with a single slot needs 16,384 attempts on average. */
+/** A master with a single slot needs 16,384 on average. */
 const TAGS_MAX = 500_000;
 
 export interface ProbeNames {
@@ -11,8 +11,8 @@ export interface ProbeNames {
 }
 
 /**
- * On a cluster, names whose slots belong to the node; `undefined` if there are none: a tag in the
- * prefix of the client puts all keys into one slot.
+ * On a cluster, with slots of the node; `undefined` if a tag in the client's prefix puts all keys
+ * into another slot.
  */
 export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames | undefined {
   const { prefix } = deployment;
@@ -20,7 +20,7 @@ export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames | 
     const { cluster } = port;
     return cluster === undefined || cluster.masterOf(slotOf(name)) === link.address;
   };
-  // such a name is not the name of a lock: those end with the brace
+  // no name of a lock, which ends with the brace
   const key = tagged(
     (tag) => `${prefix}{doctor ${terms.id} ${tag}}:d`,
     (name) => {

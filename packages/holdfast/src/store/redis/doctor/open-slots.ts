@@ -1,7 +1,7 @@
-/** Looks for slots of a cluster that are half moved: the move goes on, or has stopped. */
+/** Looks for half moved slots of a cluster: the move goes on, or has stopped. */
 import type { Probe } from './probe.js';
 
-/** A node says of itself that it receives a slot `[93-<-id]`, or gives it `[93->-id]`. */
+/** A node receives a slot `[93-<-id]`, or gives it `[93->-id]`. */
 const OPEN = /\[(\d+)-([<>])-(\w+)\]/g;
 const SHOWN_MAX = 5;
 

@@ -4,10 +4,10 @@ import type { Probe } from './probe.js';
 
 const PAGE = 500;
 const PAGES_MAX = 40;
-/** Keys that are read to see whether they are records of locks. */
+/** Keys that are read to recognize records of locks. */
 const READS_MAX = 50;
 
-/** Reads the field that each record has; with undeclared keys, at this node only. */
+/** Reads the field of each record; with undeclared keys, at this node only. */
 const SOURCE = `
 local found = {}
 for at, name in ipairs(ARGV) do
@@ -18,7 +18,7 @@ return found
 `;
 
 export async function judgePrefixes(probe: Probe): Promise<void> {
-  // a quorum has other names, and its members serve nothing else
+  // a quorum's members serve nothing else
   if (probe.deployment.quorum !== undefined) return;
   try {
     await search(probe);

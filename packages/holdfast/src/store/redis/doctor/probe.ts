@@ -1,4 +1,4 @@
-/** One server that is examined: asks it, measures, and collects findings. */
+/** Asks one server, measures it, and collects findings. */
 import type { ServerLink } from '../../clients/admin.js';
 import type { ClientPort } from '../../clients/port.js';
 import { printable } from '../../../base/text.js';
@@ -6,16 +6,16 @@ import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../
 import { adviceForCode, isMissingRight } from '../advice.js';
 
 export interface Deployment {
-  /** One client, or those of a quorum. */
+  /** One, or those of a quorum. */
   readonly ports: readonly ClientPort[];
   readonly prefix: string;
   readonly quorum?: { readonly timeout: number; readonly durable: boolean };
 }
 
-/** The server did not answer, or refuses all commands. */
+/** The server is silent, or refuses all commands. */
 export class Unusable extends Error {}
 
-/** A finding without the server. */
+/** Without the server. */
 export interface Found {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
@@ -44,8 +44,7 @@ export class Probe {
   }
 
   /**
-   * Sends a command that only looks. Resolves to `undefined`, with a finding, if the server refuses
-   * it.
+   * Sends a command that only looks. `undefined`, with a finding, if the server refuses it.
    * @param right that the user needs
    * @param what is not known without it
    */
@@ -63,7 +62,7 @@ export class Probe {
     }
   }
 
-  /** The text of an error reply. Throws `Unusable` if the server did not reply. */
+  /** The text of an error reply. Throws `Unusable` without a reply. */
   refusal(error: unknown): string {
     if (error instanceof Unusable) throw error;
     const text = error instanceof Error ? error.message : String(error);
@@ -72,12 +71,12 @@ export class Probe {
     throw new Unusable(this.port.state()?.text ?? text);
   }
 
-  /** Waits for at most the time limit of a request. */
+  /** At most for the time limit of a request. */
   answer<T>(answer: Promise<T>): Promise<T> {
     return limited(answer, this.port, this.terms);
   }
 
-  /** The finding for a server that cannot be examined. */
+  /** A server that cannot be examined. */
   unusable(reason: string): void {
     this.add({
       code: 'unreachable',
@@ -89,7 +88,7 @@ export class Probe {
   }
 }
 
-/** Rejects with `Unusable` if an answer takes longer than the time limit of a request. */
+/** Rejects with `Unusable` after the time limit of a request. */
 export function limited<T>(
   answer: Promise<T>,
   port: ClientPort,

@@ -1,4 +1,4 @@
-/** Publishes a message to itself, as a script does it, and waits for it. */
+/** Publishes a message to itself, as a script does, and waits for it. */
 import type { Subscription } from '../../clients/port.js';
 import { isMissingRight } from '../advice.js';
 import type { ProbeNames } from './names.js';
@@ -40,7 +40,7 @@ async function open(
   try {
     return await probe.answer(opening);
   } catch (error) {
-    // an attempt that succeeds later is closed again
+    // a later success is closed
     opening.then((late) => late.close()).catch(nothing);
     const why = error instanceof Error ? error.message : String(error);
     if (/^(WRONGPASS|NOAUTH)\b/.test(why)) loginRefused(probe, why);
@@ -50,7 +50,7 @@ async function open(
   }
 }
 
-/** The receivers, as the server says. `undefined` if it refuses. */
+/** The receivers; `undefined` if the server refuses. */
 async function publish(probe: Probe, { channel, keys }: ProbeNames): Promise<string | undefined> {
   const word = probe.port.cluster === undefined ? 'PUBLISH' : 'SPUBLISH';
   try {
@@ -73,7 +73,7 @@ function within({ terms }: Probe, message: Promise<void>): Promise<boolean> {
   });
 }
 
-/** The client is connected, and the login in its options is not valid any more. */
+/** The client is connected, but the login in its options is no longer valid. */
 function loginRefused(probe: Probe, evidence: string): void {
   probe.add({
     code: 'login-refused',

@@ -1,4 +1,4 @@
-/** The clocks of the replicas of a master: one of them may be the next master. */
+/** The clocks of a master's replicas: one may be the next master. */
 import type { ServerLink } from '../../clients/admin.js';
 import { openLine } from '../../clients/line.js';
 import { measure, type Offset } from './delays.js';
@@ -10,11 +10,11 @@ export interface ReplicaClock {
   readonly offset: Offset;
 }
 
-/** As in INFO of the master: `ip=127.0.0.1,port=6379,state=online,offset=…`. */
+/** As in INFO: `ip=127.0.0.1,port=6379,state=online,offset=…`. */
 const REPLICA = /^ip=([^,]+),port=(\d+),state=online/;
 
 export async function clocksOfReplicas(probe: Probe, info: Info): Promise<ReplicaClock[]> {
-  // the members of a quorum should have none, which is reported
+  // members of a quorum with replicas are reported
   if (probe.deployment.quorum !== undefined) return [];
   const found = [...info].flatMap(([name, value]) => {
     const [, host = '', port] = (/^slave\d+$/.test(name) && REPLICA.exec(value)) || [];

@@ -1,7 +1,6 @@
 /**
- * Tries each command that Holdfast sends, as Holdfast sends it: in a script, on keys of its own,
- * which the script removes before it ends, whatever happens to the connection. Commands that fail
- * for another reason than a missing right count as allowed.
+ * Tries each command as Holdfast sends it: in a script, on its own keys, which the script removes
+ * in any case. A command that fails for another reason than a missing right counts as allowed.
  */
 import { isMissingRight } from '../advice.js';
 import type { ProbeNames } from './names.js';
@@ -23,7 +22,7 @@ end
 return refused
 `;
 
-/** Commands that remove what the others write. They are tried first, on keys that do not exist. */
+/** They are tried first, on keys that do not exist. */
 const REMOVALS = ['DEL <1> <2>', 'HDEL <2> f', 'ZREM <1> f'];
 const HASH = [
   'HSET <1> f 1',
@@ -41,7 +40,7 @@ const QUORUM_HASH = [
   'INFO server',
 ];
 
-/** What works without a right, more slowly or in part. Without any other right, no lock does. */
+/** What works without a right, more slowly or in part; without any other right, no lock does. */
 const WITHOUT: Readonly<Record<string, string>> = {
   publish: 'waiters learn by polling only that a lock is free',
   spublish: 'waiters learn by polling only that a lock is free',
@@ -51,7 +50,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   scan: 'list() does not work',
 };
 
-/** The commands in lower case; `pubsub|numsub` for a subcommand. */
+/** In lower case; `pubsub|numsub` for a subcommand. */
 export function triedCommands(quorum: boolean, cluster: boolean): string[] {
   const lines = [...linesOf(quorum), ...publishing(quorum, cluster, '')];
   return [...new Set([...lines.map(commandOf), 'eval', 'evalsha', 'scan', 'subscribe'])].sort();
@@ -73,7 +72,7 @@ function commandOf(line: string): string {
   return command === 'pubsub' ? `${command}|${sub}` : command;
 }
 
-/** False if no script can be executed: then nothing else could be tried. */
+/** False if no script can be executed, so nothing else is tried. */
 export async function judgeRights(probe: Probe, names: ProbeNames): Promise<boolean> {
   const { cluster } = probe.port;
   const quorum = probe.deployment.quorum !== undefined;
@@ -95,7 +94,7 @@ export async function judgeRights(probe: Probe, names: ProbeNames): Promise<bool
   return true;
 }
 
-/** Tries the commands that are sent outside a script. */
+/** Those that are sent outside a script. */
 async function tryDirectly(probe: Probe, refused: Map<string, string>): Promise<void> {
   for (const words of [
     ['EVALSHA', '0'.repeat(40), '0'],
@@ -113,7 +112,7 @@ async function tryDirectly(probe: Probe, refused: Map<string, string>): Promise<
 
 type Refusals = (readonly [line: string, reply: string])[];
 
-/** The refused lines; `undefined` if no script was executed. */
+/** `undefined` if no script was executed. */
 async function tryLines(
   probe: Probe,
   { keys }: ProbeNames,
@@ -143,12 +142,12 @@ async function tryLines(
   }
 }
 
-/** True for a missing right, or a command that the server does not have. */
+/** A missing right, or a command that the server does not have. */
 function isRefusal(reply: string): boolean {
   return isMissingRight(reply) || /unknown (?:redis )?command/i.test(reply);
 }
 
-/** One finding for each right; rights on keys and channels count once. */
+/** One finding a right; all keys count as one, and all channels. */
 export function report(probe: Probe, refused: ReadonlyMap<string, string>): void {
   const { deployment, port } = probe;
   const patterns = new Map<string, [command: string, reply: string]>();

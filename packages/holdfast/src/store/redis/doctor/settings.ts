@@ -2,14 +2,14 @@
 import type { Info } from './facts.js';
 import type { Found, Probe } from './probe.js';
 
-/** The oldest version with the commands that the scripts use. */
+/** The oldest version with the commands of the scripts. */
 const VERSION_MIN = 7;
-/** Above this part of the memory limit a server counts as nearly full. */
+/** Of the memory limit, for "nearly full". */
 const NEARLY_FULL = 0.9;
 
 type Config = ReadonlyMap<string, string> | undefined;
 
-/** @param config `undefined` if the user may not read it */
+/** @param config `undefined` without the right */
 export function judgeSettings(probe: Probe, info: Info, config: Config): void {
   const quorum = probe.deployment.quorum !== undefined;
   const found = [
@@ -123,7 +123,7 @@ function writes(info: Info): Found[] {
   ];
 }
 
-/** A master that starts again without its data: its replicas copy that. */
+/** A master that restarts without its data: its replicas copy that. */
 function forgetting(info: Info, waits: number): Found[] {
   if (waits === 0 || info.get('role') === 'slave' || info.get('aof_enabled') === '1') return [];
   return [
@@ -144,7 +144,7 @@ function persistence(info: Info, config: Config, durable: boolean | undefined): 
   const aof = info.get('aof_enabled') === '1';
   const fsync = config?.get('appendfsync');
   const save = config?.get('save');
-  // it is not known, and `could-not-look` says so
+  // `could-not-look` reports it
   if (aof && fsync === undefined) return [];
   if (aof && fsync === 'always') return [];
   const seen = aof
@@ -156,7 +156,7 @@ function persistence(info: Info, config: Config, durable: boolean | undefined): 
     const code = 'durable-without-persistence';
     return [{ code, severity: 'danger', message, evidence: seen, advice }];
   }
-  // a member of a quorum that restarts does not vote for some time
+  // a restarted member does not vote for some time
   if (durable === false) return [];
   if (!aof && save === '') {
     const message = 'a restart of the server forgets all locks, while their holders go on';
