@@ -1,20 +1,18 @@
 /**
- * The requests to one server: those under way, limited in number and bytes, and those that wait for
- * their turn. So a burst neither fills the buffers of the client nor makes the time limit of each
- * request a limit for the whole burst.
+ * The requests to one server: those under way, limited in number and bytes, and those that wait
+ * ([decision 30](../../../../docs/decisions/0030-requests-wait-for-their-turn.md)). So a burst does
+ * not fill the client's buffers, and each request has its own time limit.
  *
  *     posted --room, and none waits--> under way --answered, failed, deadline--> over
  *        \--otherwise--> waits --room--> under way
  *                          \--no request is answered within its time limit--> failed
  *
  * Requests that keep a lease or a place in a queue never wait: a timer sends them, so they are few.
- * Of the others, those that end something go first: a lock that is released late keeps others from
- * it.
+ * Of the others, those that end something go first: a late release keeps others from the lock.
  *
- * Invariants: waiting requests of one key are sent in the order in which they were posted, also one
- * that ends something behind one that asks. Those that never wait may overtake others of their key:
- * they change neither its holders nor the order of its queue. While a request waits, another one is
- * under way, or a flush is due.
+ * Invariants: waiting requests of one key are sent in the order of posting. Those that never wait
+ * may overtake others of their key: they change neither its holders nor the order of its queue.
+ * While a request waits, another is under way, or a flush is due.
  */
 import type { Command, Op } from '../engine/commands.js';
 
@@ -23,15 +21,15 @@ const ENDS = 1;
 const ASKS = 2;
 type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
 
-/** The ranks of the commands that ask for nothing. */
+/** Of the commands that ask for nothing. */
 const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
   ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
   ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },
 };
 
-/** The most bytes under way at one server, about. */
+/** Under way at one server, about. */
 const BYTES_MAX = 4 * 2 ** 20;
-/** The bytes of a command without its texts, about; and of an id. */
+/** Of a command without its texts, about; and of an id. */
 const FRAME = 256;
 const ID = 40;
 
@@ -41,11 +39,11 @@ export interface Posted {
   posted: number;
   rank: Rank;
   next: Posted | undefined;
-  /** Its bytes while it is under way; otherwise 0. */
+  /** 0 unless under way. */
   bytes: number;
 }
 
-/** An array would be copied again and again while it becomes shorter. */
+/** An array would be copied each time it becomes shorter. */
 class Queue<P extends Posted> {
   first: P | undefined;
   #last: P | undefined;
@@ -70,7 +68,7 @@ export class Backlog<P extends Posted> {
   #bytes = 0;
   readonly #ends = new Queue<P>();
   readonly #asks = new Queue<P>();
-  /** The last request of each key of those that wait. Only this class writes it. */
+  /** The last waiting request of each key. Only this class writes it. */
   readonly waiting: Map<string, P> = new Map<string, P>();
   answers = 0;
 
@@ -107,7 +105,7 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** When the server is silent: takes those that have waited since before a time. */
+  /** Of a silent server: takes those that have waited since before a time. */
   *takeSince(before: number): Iterable<P> {
     for (const queue of [this.#ends, this.#asks]) {
       while (queue.first !== undefined && queue.first.posted <= before) {
@@ -116,7 +114,7 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** True if another request has waited for the end of this one. */
+  /** True if another request waited for this one's end. */
   ended(posted: P): boolean {
     if (posted.bytes === 0) return false;
     this.#count -= 1;
@@ -136,7 +134,7 @@ export class Backlog<P extends Posted> {
 
 export class Backlogs<P extends Posted> {
   readonly #max: number;
-  /** The first one is for a store with one server, and before the servers are known. */
+  /** The first one is for one server, and before the servers are known. */
   readonly all: Backlog<P>[];
   readonly #shards = new Map<string, Backlog<P>>();
 
@@ -146,7 +144,7 @@ export class Backlogs<P extends Posted> {
   }
 
   /**
-   * A key keeps its backlog while a request of it waits, also if another server has it by now.
+   * A key keeps its backlog while a request of it waits, also if its server changes.
    * @param shardOf see `Store.shardOf`
    */
   of(command: Command, shardOf: ((key: string) => string) | undefined): Backlog<P> {

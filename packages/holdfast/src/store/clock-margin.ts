@@ -1,10 +1,10 @@
 /**
  * The option `clockMargin`: a lease lasts longer in the store than its holder believes.
  *
- * After a fail-over, or the move of a slot, another server compares the times of the record with
- * its own clock. If that is ahead, leases end early there, by the difference. So each lease is
- * asked for with the margin, and the margin is taken from the time that a reply leaves: a holder
- * stops before any clock within the margin ends the lease.
+ * After a fail-over, or the move of a slot, another server compares a record's times with its own
+ * clock. If that is ahead, leases end early there. So each lease is asked for with the margin,
+ * which is taken from the time left in a reply: a holder stops before any clock within the margin
+ * ends the lease.
  */
 import type { Command, Micros, Reply } from '../engine/commands.js';
 

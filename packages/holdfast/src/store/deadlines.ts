@@ -1,10 +1,10 @@
 /**
- * Deadlines of many requests with one timer. All have the same limit, so the request that started
- * first ends first, and a queue is enough. A timer for each would cost more than the rest of the
- * request. The timer does not keep the process alive: the connection does.
+ * Deadlines of many requests with one timer. All have the same limit, so a queue is enough: the
+ * first request ends first. A timer each would cost more than the rest of the request. The
+ * connection keeps the process alive, not the timer.
  *
  * Before a request expires, the sockets are read once more: after a stall of the event loop the
- * reply may be there already.
+ * reply may be there.
  */
 import { afterIo, type Clock, type Timer } from '../base/clock.js';
 
@@ -14,7 +14,7 @@ export interface Timed {
   expire(): void;
 }
 
-/** Empty places at the front of the queue before it is compacted. */
+/** Empty places in front before the queue is compacted. */
 const SLACK = 1024;
 
 export class Deadlines {
@@ -28,7 +28,7 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Its deadline must not be before that of an earlier one. */
+  /** Its deadline must not be before an earlier one's. */
   add(timed: Timed): void {
     this.#queue.push(timed);
     if (this.#timer === undefined) this.#arm();

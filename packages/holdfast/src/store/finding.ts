@@ -1,4 +1,4 @@
-/** What `Holdfast.doctor` asks of a store, and what the store answers. */
+/** What `Holdfast.doctor` asks of a store, and the answer. */
 import type { Clock } from '../base/clock.js';
 
 /**
@@ -11,8 +11,8 @@ import type { Clock } from '../base/clock.js';
 export type FindingSeverity = 'danger' | 'warning' | 'notice';
 
 /**
- * The kind of a finding. The names do not change; new ones may be added. A register has its own,
- * which begin with its name and a colon.
+ * The kind of a finding. Names do not change; new ones may be added. A register's begin with its
+ * name and a colon.
  */
 export type FindingCode =
   | 'client-may-end'
@@ -49,7 +49,7 @@ export type FindingCode =
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
-  /** Its address; an empty string if the finding is about several servers. */
+  /** Its address; empty if several servers are meant. */
   readonly server: string;
   /** What it means for locks. */
   readonly message: string;
@@ -59,14 +59,13 @@ export interface Finding {
   readonly advice: string;
 }
 
-/** A server that was examined. */
 export interface ExaminedServer {
   readonly address: string;
-  /** For example `redis 7.0.15`; an empty string if unknown. */
+  /** For example `redis 7.0.15`; empty if unknown. */
   readonly version: string;
-  /** The shortest of several, in ms; `undefined` if the server did not answer. */
+  /** The shortest of several, in ms; `undefined` without an answer. */
   readonly roundTrip: number | undefined;
-  /** By how many ms its clock is ahead of this machine's; `undefined` if unknown. */
+  /** How far its clock is ahead of this machine's, in ms; `undefined` if unknown. */
   readonly clockOffset: number | undefined;
 }
 
@@ -80,10 +79,10 @@ export interface ExamineTerms {
   readonly ttl: number;
   readonly claimWindow: number;
   readonly requestTimeout: number;
-  /** How many must have a grant before it counts. */
+  /** That must have a grant before it counts. */
   readonly replicas: number;
   /** See `clock-margin.ts`. */
   readonly clockMargin: number;
-  /** Unique, for the keys and channels of this examination. */
+  /** For the keys and channels of this examination. */
   readonly id: string;
 }

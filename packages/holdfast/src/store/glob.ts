@@ -1,9 +1,9 @@
 /**
  * Glob patterns exactly as in Redis: `*`, `?`, `[abc]`, `[^a]`, `[a-z]`, a backslash before a
- * literal character, and the same reading of malformed patterns. Bytes of UTF-8 are compared.
+ * literal character, and the same reading of malformed patterns, on bytes of UTF-8.
  *
- * A pattern is parsed once, in linear time. Matching goes back only to the last `*`, so it takes at
- * most (pattern length) × (text length) steps.
+ * Parsing is linear. Matching goes back only to the last `*`, so it takes at most (pattern length)
+ * × (text length) steps.
  */
 
 import type { Store, TimeLimit } from './port.js';

@@ -1,12 +1,12 @@
 /**
- * A store whose code is loaded with its first command, so that a program which imports several
- * stores carries only the one that it uses.
+ * A store whose code is loaded with its first command, so a program carries only the stores that it
+ * uses.
  *
  *     named --first command--> loading --loaded--> used
  *       \-------------failed------/
  *
- * The first command waits for the code. A process with a lease has loaded it, so renewal, release
- * and the report of a loss never load anything here.
+ * A process with a lease has loaded it, so renewal, release and the report of a loss never load
+ * anything here.
  */
 import type { Command, Reply } from '../engine/commands.js';
 import type { Examination, ExamineTerms } from './finding.js';
@@ -31,7 +31,7 @@ export class LazyStore implements Store {
   readonly #parts: LazyParts;
   readonly #prefix: string;
   #store: Store | undefined;
-  /** These are on the way of each command, so they are those of the loaded store. */
+  /** On the way of each command, so these are the loaded store's. */
   shardOf: Store['shardOf'];
   post?: NonNullable<Store['post']>;
   connection?: NonNullable<Store['connection']>;
@@ -118,7 +118,7 @@ export class LazyStore implements Store {
       throw new StoreFailure(notLoaded(error), 'unanswered', error);
     });
     this.#loading = loading;
-    // the first to know: commands that wait for the code are executed before later ones
+    // first: commands that wait for the code are executed before later ones
     loading.then(
       (store) => {
         this.#store = store;

@@ -1,9 +1,9 @@
 /**
- * The store port: the environment in which the engine runs. Memory, a Redis deployment, a quorum of
- * servers, or a register.
+ * The store port: the environment of the engine. Memory, one deployment of servers, a quorum, or a
+ * register.
  *
  * A store executes commands and delivers pushes. It does not wait, renew or retry. The commands of
- * one turn of the event loop come as one batch.
+ * one turn of the event loop are one batch.
  */
 import { cleanCause } from '../base/clean-cause.js';
 import type { Command, Push, Reply } from '../engine/commands.js';
@@ -14,16 +14,16 @@ import type { ServerInfo } from './server-info.js';
 /** No method may throw. */
 export interface WakeListener {
   push(push: Push): void;
-  /** Earlier pushes may have been lost. */
+  /** Earlier pushes may be lost. */
   up(): void;
   down(): void;
 }
 
-/** What becomes of a message to the own channel. */
+/** Of a message to the own channel. */
 export interface EchoAnswer {
   /** False if the server knows no receiver. Rejects if it was not published. */
   readonly published: Promise<boolean>;
-  /** Stays pending if the message is lost. */
+  /** Pending if the message is lost. */
   readonly arrived: Promise<true>;
 }
 
@@ -32,7 +32,7 @@ export interface WakeChannel {
   readonly name: string;
   /**
    * Publishes a message to this channel.
-   * @param key the key whose node publishes it; without it, all nodes
+   * @param key the key whose node publishes it; default: all nodes
    */
   echo?(key?: string): EchoAnswer;
   close(): Promise<void>;
@@ -40,63 +40,59 @@ export interface WakeChannel {
 
 /** One of the two is called, once. Neither throws. */
 export interface Outcome {
-  /** @param isSame the connection is the one on which it was sent, so it was sent once */
+  /** @param isSame the connection is that of the request, so it was sent once */
   replied(reply: Reply, isSame: boolean): void;
   erred(error: unknown): void;
 }
 
-/** What a store can tell; each optional. A question changes nothing. */
+/** What a store can tell. A question changes nothing. */
 export interface StoreTells {
   /**
-   * The part of the store that keeps a key, if several fail separately. Leases of different parts
-   * are renewed with different commands.
+   * The part of the store that keeps a key, if parts fail separately. Leases of different parts are
+   * renewed with different commands.
    */
   readonly shardOf?: ((key: string) => string) | undefined;
 
   /**
-   * The present connection. While it is the same, each command given since reaches the store at
-   * most once, and in order; a client that opens a new one may send commands again. `undefined` if
-   * unknown, as on a cluster: while a slot moves, requests of a key go to two nodes.
+   * While it is the same, each command given since reaches the store at most once, and in order; a
+   * client that opens a new one may repeat commands. `undefined` if unknown, as on a cluster: while
+   * a slot moves, requests of a key go to two nodes.
    */
   connection?(): unknown;
 
-  /** Why the store may not answer now, for messages; `undefined` if unknown. */
+  /** Why the store may not answer now; `undefined` if unknown. */
   trouble?(): string | undefined;
 
-  /** The servers of a quorum whose clocks are wrong; `undefined` if there is none. */
+  /** The servers of a quorum with wrong clocks; `undefined`: none. */
   wrongClocks?(): string | undefined;
 
-  /** How each server of a quorum answered last. */
+  /** The last answer of each server of a quorum. */
   servers?(): readonly ServerInfo[] | undefined;
 
-  /** The command of the program that blocks the client, if known. */
+  /** The program's command that blocks the client, if known. */
   blockedBy?(): string | undefined;
 
   /** See `Holdfast.doctor`. */
   examine?(terms: ExamineTerms): Promise<Examination>;
 }
 
-/** What a store can do beyond commands; each optional. */
+/** What a store can do beyond commands. */
 export interface StoreOffers {
-  /** Commands are written in a later turn of the event loop than the call of `execute`. */
+  /** Commands are written in a later turn than that of `execute`. */
   readonly writesLater?: boolean;
 
   /**
-   * Commands that are executed together cost less. Where many requests are open, those of one turn
-   * are then sent at its end.
+   * Commands cost less together. With many open requests, those of a turn are then sent at its end.
    */
   readonly joins?: boolean;
 
   /**
-   * Resolves when the commands given so far are on their way, so that they take effect even if the
-   * process blocks. Only for stores whose commands take several round trips.
+   * Resolves when the commands so far are on their way, and take effect even if the process blocks.
+   * For stores whose commands take several round trips.
    */
   written?(): Promise<void>;
 
-  /**
-   * Executes one command as `execute` does, with a receiver. Returns false if the command has to go
-   * through `execute`.
-   */
+  /** Executes one command, with a receiver. False if the command has to go through `execute`. */
   post?(command: Command, to: Outcome): boolean;
 
   /**
@@ -106,21 +102,21 @@ export interface StoreOffers {
   space?(prefix: string): Store;
 
   /**
-   * The same store with grants that count only when a number of replicas has them. It has
-   * connections of its own, which `dispose` ends. `undefined` if the client cannot open them.
+   * This store with grants that count only when a number of replicas has them. `dispose` ends its
+   * connections. `undefined` if the client cannot open them.
    */
   acknowledged?(terms: AcknowledgeTerms): Store | undefined;
 
   /**
-   * A request was not answered in time. The store may look for another node. Resolves to a text for
-   * a warning if a connection has died silently. Never rejects.
+   * A request was not answered in time; the store may look for another node. Resolves to a
+   * warning's text if a connection has died silently. Never rejects.
    */
   unanswered?(command?: Command): Promise<string | undefined> | undefined;
 
-  /** An instance uses this store until it calls `dispose`. */
+  /** An instance uses this store until its `dispose`. */
   use?(): void;
 
-  /** Ends connections of the store's own. */
+  /** Ends the store's own connections. */
   dispose?(): Promise<void>;
 }
 
@@ -135,12 +131,12 @@ export interface Store extends StoreTells, StoreOffers {
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
 
-  /** Resolves when pushes arrive on the wake channel of this process. */
+  /** Resolves when pushes arrive on this process' wake channel. */
   listen(name: string, listener: WakeListener): Promise<WakeChannel>;
 
   /**
-   * Keys of known resources. A key may be listed twice, or after the resource is gone. A store may
-   * leave out keys that do not match the glob pattern; `matchingKeys` compares the rest.
+   * Keys of known resources; one may be listed twice, or after its resource is gone. A store may
+   * omit keys that do not match the glob pattern; `matchingKeys` compares the rest.
    */
   keys(pattern: string, within: TimeLimit): AsyncIterable<string>;
 }
@@ -148,31 +144,31 @@ export interface Store extends StoreTells, StoreOffers {
 export interface AcknowledgeTerms {
   readonly replicas: number;
   /**
-   * How old the memory of a master must be before a grant counts, in ms. 0: of any age.
-   * `undefined`: as old as the ttl of the grant.
+   * How old a master's memory must be before a grant counts, in ms. 0: any age. `undefined`: the
+   * grant's ttl.
    */
   readonly restartGuard: number | undefined;
   /** In ms. */
   readonly requestTimeout: number;
 }
 
-/** Rejects with a `StoreFailure` if a request is not answered in time. */
+/** Rejects with a `StoreFailure` without an answer in time. */
 export type TimeLimit = <T>(answer: Promise<T>) => Promise<T>;
 
-/** In the reply to `renewMany`: an error for this lease. */
+/** In the reply to `renewMany`: an error of this lease. */
 export const FAILED = -1;
-/** In the reply to `renewMany`: no reply for this lease, which may be extended nevertheless. */
+/** In the reply to `renewMany`: no reply for this lease, which may be extended. */
 export const UNANSWERED = -2;
 
 /**
  * Only the store knows which of its errors is which:
  *
- * - `unanswered`: the command could not be sent, or no reply came. It may have been executed.
- * - `closed`: the client is closed, so no reply comes until the program connects it. A command that
- *   was sent before may have been executed.
+ * - `unanswered`: not sent, or no reply came. It may have been executed.
+ * - `closed`: no reply until the program connects the client again. A command sent before may have
+ *   been executed.
  * - `transient`: refused for now; the same command may succeed later.
  * - `refused`: refused, as each repetition will be.
- * - `unacknowledged`: granted, and too few replicas have the grant. The caller must release it.
+ * - `unacknowledged`: too few replicas have the grant. The caller must release it.
  */
 export type FailureKind = 'unanswered' | 'closed' | 'transient' | 'refused' | 'unacknowledged';
 
@@ -204,7 +200,7 @@ export function isClosed(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.kind === 'closed';
 }
 
-/** The record of a key was damaged, or something else than this library wrote it. */
+/** A key's record was damaged, or written by something else than this library. */
 export class UnreadableRecord extends StoreFailure {
   constructor(message: string, cause: unknown) {
     super(message, 'refused', cause);
@@ -212,9 +208,9 @@ export class UnreadableRecord extends StoreFailure {
   }
 }
 
-/** The client gave a command the reply to another one, so nothing is known of the command. */
+/** The client gave a command another one's reply, so nothing is known of it. */
 export class OutOfStep extends StoreFailure {
-  /** @param client the name of the client library */
+  /** @param client the library's name */
   constructor(client: string) {
     super(
       `the client is out of step: ${client} gave this command the reply to another one. All of ` +

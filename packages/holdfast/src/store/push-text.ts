@@ -1,6 +1,6 @@
 /**
- * Pushes as texts: words with a space between them, the key of a gate at the end. The scripts of
- * the Redis store write the same texts.
+ * Pushes as texts: words with a space between them, a gate's key at the end. Scripts write the same
+ * texts.
  */
 import type * as T from '../engine/commands.js';
 
@@ -51,7 +51,7 @@ export function decodePush(payload: string): T.Push | undefined {
   return { kind: 'grant', id, fence, now, left, handOffs, holds, token };
 }
 
-/** A number in a script's format; `undefined` if malformed or too large to be exact. */
+/** In a script's format; `undefined` if malformed or too large to be exact. */
 export function wholeOf(text: string): number | undefined {
   const number = Number(text);
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) ? number : undefined;

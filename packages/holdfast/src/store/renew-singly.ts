@@ -1,4 +1,4 @@
-/** Renewal of several leases with one command for each lease. */
+/** Renewal of several leases, with a command for each. */
 import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../engine/commands.js';
 import { FAILED, StoreFailure, UNANSWERED } from './port.js';
 
@@ -23,7 +23,7 @@ export async function renewSingly(
   return { status: 'renewals', left, now, ...(failure && { failure }) };
 }
 
-/** The entry in the reply to `renewMany` for a renewal that failed. */
+/** Of a failed renewal, in the reply to `renewMany`. */
 export function codeOf(error: unknown): number {
   return error instanceof StoreFailure && error.answered ? FAILED : UNANSWERED;
 }

@@ -1,17 +1,17 @@
 /**
- * Requests to a store, each with a deadline of its own, which begins when it is sent.
+ * Requests to a store, each with its own deadline, which begins when it is sent.
  *
- * The requests under way at each server are limited; the others wait for their turn, see
- * `backlog.ts`: as long as it takes while the server answers. If it is silent, those that have
- * waited for the time limit fail as if they had been sent.
+ * The requests under way at each server are limited; the others wait while it answers, see
+ * `backlog.ts`. If it is silent, those that have waited for the time limit fail as if they had been
+ * sent.
  *
  * Requests of one step of the program (before its promise jobs have ended) are sent together. In a
- * crowd, when many requests are open, they wait for the end of the turn of the event loop: there
- * are more of them then, and their answers come behind others anyway.
+ * crowd of open requests they wait for the end of the turn, where there are more of them; their
+ * answers come behind others in any case.
  *
- * The deadlines of clients are not enough: with one client a request may never settle, with another
- * the deadline does not cover requests that are already written. After its deadline a request may
- * still be executed, and its reply may still come: the sender receives it through `late`.
+ * Clients' deadlines are not enough: one may never settle a request, another does not cover written
+ * requests. After its deadline a request may still be executed, and its reply may come: the sender
+ * receives it through `late`.
  */
 import { afterIo, afterTurn, type Clock, type Timer } from '../base/clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';
@@ -21,25 +21,25 @@ import { Deadlines, type Timed } from './deadlines.js';
 import { type Outcome, OutOfStep, type Store, StoreFailure } from './port.js';
 
 const CLOCKS_EVERY_MS = 1000;
-/** From so many open requests on, one waits for the end of the turn. */
+/** With so many open requests, one waits for the end of the turn. */
 const CROWD = 16;
 const BATCH_MAX = 500;
-/** A promise job after it is a microtask too, and is cheaper than `queueMicrotask`. */
+/** A promise job after it is cheaper than `queueMicrotask`. */
 const DONE = Promise.resolve();
-/** A turn of this length in ms counts as a wait for those that it began with. */
+/** A turn of this length in ms counts as a wait for its first requests. */
 const LONG_TURN = 50;
 
 /** Exactly one of the first two is called, and a late reply after it. */
 export interface Receiver<R> {
-  /** @param isSame the request has reached the store once, and in order: see `Store.connection` */
+  /** @param isSame it reached the store once, and in order: see `Store.connection` */
   answered(reply: R, isSame: boolean): void;
   /** The store failed, or the deadline has passed. */
   failed(failure: StoreFailure): void;
-  /** The reply came after the deadline. */
+  /** After the deadline. */
   late(reply: R): void;
   /**
-   * Called before a request is sent that had to wait. False if it is not needed any more: it is not
-   * sent, and nothing else is called.
+   * Called before a request is sent that had to wait. False: it is not needed any more, so it is
+   * not sent, and nothing else is called.
    */
   due?(): boolean;
 }
@@ -55,7 +55,7 @@ class Request implements Timed, Outcome, Posted {
   rank: Posted['rank'] = 0;
   next: Request | undefined;
   bytes = 0;
-  /** The replies of its server before it was sent. */
+  /** Of its server, before it was sent. */
   answersBefore = 0;
   timer: Timer | undefined;
   readonly #requests: Requests;
@@ -118,7 +118,7 @@ class Request implements Timed, Outcome, Posted {
 export interface RequestEvents {
   expired(): void;
   outOfStep(failure: OutOfStep): void;
-  /** The text of a warning: a connection has died silently. */
+  /** A connection has died silently; the text is for a warning. */
   silent(text: string): void;
   wrongClocks(servers: string): void;
 }
@@ -133,7 +133,7 @@ export class Requests {
   readonly deadlines: Deadlines;
   readonly #backlogs: Backlogs<Request>;
   #collected: { readonly since: number; readonly requests: Request[] } | undefined;
-  /** One wait for all callers of `written` until a new request is collected. */
+  /** One wait for all callers of `written`, until a new request is collected. */
   #writing: Promise<void> | undefined;
   readonly #events: RequestEvents | undefined;
   #clocksFrom = 0;
@@ -162,10 +162,10 @@ export class Requests {
   }
 
   /**
-   * Sends a command. Rejects with a `StoreFailure`: the store's own, or one for a passed deadline.
-   * @param late receives a reply that came after the deadline
+   * Rejects with a `StoreFailure`: the store's own, or one for a passed deadline.
+   * @param late receives a reply after the deadline
    * @param timeout a shorter limit than the usual one, in ms
-   * @param now the time of the clock in this step
+   * @param now the time of this step
    */
   send<C extends Command>(
     command: C,
@@ -181,8 +181,8 @@ export class Requests {
 
   /**
    * As `send`, for a receiver. True if the request is sent at the end of this turn; false if it
-   * waits. One with a limit of its own never waits.
-   * @param now the time of the clock in this step
+   * waits. One with its own limit never waits.
+   * @param now the time of this step
    */
   post<C extends Command>(
     command: C,
@@ -205,7 +205,7 @@ export class Requests {
     return true;
   }
 
-  /** The next flush sends a request, and those that wait and have room then. */
+  /** The next flush sends a request, and those that have room then. */
   #collect(now: number, ...requests: Request[]): void {
     if (this.#collected !== undefined) return void this.#collected.requests.push(...requests);
     this.#collected = { since: now, requests };
@@ -218,7 +218,7 @@ export class Requests {
     this.#collect(this.#clock.now());
   }
 
-  /** A server has answered nothing since `limit` ms before `now`. */
+  /** A server was silent since `limit` ms before `now`. */
   failWaiting(backlog: Backlog<Request>, now: number): void {
     if (backlog.waiting.size === 0) return;
     const text = `no reply from the store within ${Math.ceil(this.timeout)} ms`;
@@ -227,7 +227,7 @@ export class Requests {
     for (const request of backlog.takeSince(now - this.timeout)) request.fail(failure);
   }
 
-  /** The answer to a request that is not a command. Rejects after `timeout`. */
+  /** For a request that is no command. Rejects after `timeout`. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(this.timeout, () => reject(this.noReply(this.timeout)));
@@ -236,8 +236,8 @@ export class Requests {
   }
 
   /**
-   * Resolves when all requests so far have been written, so that they leave the process even if the
-   * next code blocks the event loop. `undefined` if they are written before that code runs.
+   * Resolves when all requests so far have left the process, for code that blocks the event loop
+   * next. `undefined` if they are written before that code runs.
    */
   written(): Promise<void> | undefined {
     const store = this.#store;
@@ -254,7 +254,7 @@ export class Requests {
     return this.#store.connection?.();
   }
 
-  /** True if the requests since then have reached the store once, and in order. */
+  /** The requests since then have reached the store once, and in order. */
   isSame(connection: unknown): boolean {
     return connection !== undefined && connection === this.connection();
   }
@@ -344,8 +344,8 @@ export class Requests {
   erred(request: Request, error: unknown): void {
     const failure = failureOf(error);
     if (failure instanceof OutOfStep) this.#events?.outOfStep(failure);
-    // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
-    // former master has too few replicas
+    // a cut-off node of a cluster says so, a closed connection rejects at once, and a former master
+    // has too few replicas
     if (failure.kind !== 'refused' && failure.kind !== 'closed') this.#unanswered(request.command);
     if (failure.answered) request.backlog.answers += 1;
     request.fail(failure);

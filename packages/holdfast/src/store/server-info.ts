@@ -1,8 +1,6 @@
-/** How the servers of a quorum answered. */
-
-/** How one server of a quorum answered last. */
+/** The last answer of one server of a quorum. */
 export interface ServerInfo {
-  /** The place of its client in the list, from 1. */
+  /** Its client's place in the list, from 1. */
   readonly server: number;
   /**
    * - `agreed`: it agreed to the last request, or was not asked yet.
@@ -12,8 +10,8 @@ export interface ServerInfo {
    * - `failed`: it could not be reached, or answered with an error.
    */
   readonly status: 'agreed' | 'promised' | 'restarted' | 'late' | 'failed';
-  /** The same in words, with the reason. */
+  /** In words, with the reason. */
   readonly text: string;
-  /** By how many ms its clock is ahead of the median of all; `undefined` if unknown. */
+  /** How far its clock is ahead of the median of all, in ms; `undefined` if unknown. */
   readonly clockOffset: number | undefined;
 }

@@ -6,13 +6,13 @@
  *        |                                    \--- replaced -------+--------/
  *        ^--------------- no waiter for `linger` and no warmUp ---/
  *
- * A connection may die silently, and a lost one may have settings that do not work any more, as an
- * old password. So the channel is replaced, with the present settings of the client: when a message
- * to itself does not arrive, and when it was down for some time.
+ * A connection may die silently, and a lost one may have old settings, such as a password. So the
+ * channel is replaced, with the client's present settings, when a message to itself does not
+ * arrive, and when it was down for some time.
  *
  * While the channel is not up, requests name no channel and their grants are found by polling, so a
  * broken subscription starves no waiter. Each time it comes up, every waiter repeats its request,
- * because pushes may have been lost.
+ * because pushes may be lost.
  */
 import { afterIo, type Clock, type Timer } from '../base/clock.js';
 import type { Push } from '../engine/commands.js';
@@ -22,14 +22,14 @@ import type { EchoAnswer, Store, WakeChannel } from './port.js';
 const DELAY = growing(100, 5000);
 /** How often to look whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
-/** After this time a channel that is down is replaced. */
+/** Then a channel that is down is replaced. */
 const DOWN_MS = 2000;
-/** The pauses between two messages to itself while they do not arrive. */
+/** Between messages to itself that do not arrive. */
 const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
   push(push: Push): void;
-  /** Earlier pushes may have been lost. */
+  /** Earlier pushes may be lost. */
   up(): void;
 }
 
@@ -42,7 +42,7 @@ export class Wake {
   /** In ms. */
   readonly #limit: number;
   readonly #silent: () => void;
-  /** The channel that requests name, or `''` while it is not up. Only this class writes it. */
+  /** That requests name; `''` while it is not up. Only this class writes it. */
   channel = '';
   #channel: WakeChannel | undefined;
   #up = false;
@@ -55,13 +55,13 @@ export class Wake {
   #naming = 0;
   #closed = false;
   #echo: Promise<boolean | undefined> | undefined;
-  /** Messages to itself in a row that did not arrive, and the time of the last one. */
+  /** Messages to itself in a row that did not arrive, and the last one's time. */
   #losses = 0;
   #echoedAt = Number.NEGATIVE_INFINITY;
-  /** Set from a missed push until the next message to itself. */
+  /** From a missed push until the next message to itself. */
   #missedTimer: Timer | undefined;
   #downTimer: Timer | undefined;
-  /** Counts the channels: events of a former one do not count. */
+  /** Counts the channels: a former one's events do not count. */
   #era = 0;
 
   /** @param options `silent` is called when a channel is replaced because nothing arrives */
@@ -97,7 +97,7 @@ export class Wake {
   enter(): void {
     this.#waiters += 1;
     if (this.#channel !== undefined || this.#opening !== undefined) return;
-    // after a failure the next attempt already has a timer
+    // a failure has a timer for the next attempt
     if (this.#failures === 0) this.#open();
   }
 
@@ -109,9 +109,9 @@ export class Wake {
   }
 
   /**
-   * Opens the channel and keeps it open until `close`, and sends a message to itself. Resolves
-   * after the first attempt; further ones follow a failure. A channel on which the message does not
-   * arrive is replaced once. Resolves to false if messages do not arrive, or cannot be published.
+   * Opens the channel, keeps it open until `close`, and sends a message to itself. Resolves after
+   * the first attempt; others follow a failure. A channel on which the message does not arrive is
+   * replaced once. False if messages do not arrive, or cannot be published.
    */
   async warmUp(): Promise<boolean> {
     if (!this.#kept) this.enter();
@@ -122,7 +122,7 @@ export class Wake {
     return (await this.#works()) === true && this.#up;
   }
 
-  /** A poll found a grant whose push had not come: the connection may be dead. */
+  /** A poll found a grant without its push: the connection may be dead. */
   missed(key: string): void {
     if (this.#missedTimer !== undefined) return;
     const wait = this.#echoedAt + ECHO(this.#losses + 1) - this.#clock.now();
@@ -134,8 +134,8 @@ export class Wake {
   }
 
   /**
-   * Sends a message to itself, and replaces the channel if it does not arrive. Resolves to false if
-   * it did not, and to `undefined` if it could not be published. Concurrent calls share a message.
+   * Sends a message to itself, and replaces the channel if it does not arrive: then false;
+   * `undefined` if it could not be published. Concurrent calls share a message.
    */
   async #works(key?: string): Promise<boolean | undefined> {
     const channel = this.#channel;
@@ -167,7 +167,7 @@ export class Wake {
     return reached === true ? ((await this.#within(arrived)) ?? false) : reached;
   }
 
-  /** `undefined` if there is no answer in time. */
+  /** `undefined` without an answer in time. */
   #within(answer: Promise<boolean>): Promise<boolean | undefined> {
     return new Promise((resolve) => {
       const late = (): void => afterIo(this.#clock, () => resolve(undefined));
@@ -176,7 +176,7 @@ export class Wake {
     });
   }
 
-  /** Opens the channel again, with the present settings of the client. */
+  /** With the client's present settings. */
   #replace(): void {
     const before = this.#channel;
     this.#forget();
@@ -216,7 +216,7 @@ export class Wake {
           this.#failure = undefined;
           if (this.#closed) return this.#shut();
           this.#set(true);
-          // all waiters may have ended in the meantime
+          // all waiters may have ended meanwhile
           if (this.#waiters === 0) this.#closeLater();
           return undefined;
         },
@@ -255,15 +255,14 @@ export class Wake {
   }
 
   /**
-   * Keeps the channel open for requests that name it: without a subscriber, their waiters would
-   * count as dead.
+   * For requests that name the channel: without a subscriber, their waiters would count as dead.
    */
   #lingered(): void {
     if (this.#naming === 0) void this.#shut();
     else this.#timer = this.#clock.after(NAMED_MS, () => this.#lingered(), true);
   }
 
-  /** From now on, only pushes are heard of the connection. */
+  /** From now on, only its pushes count. */
   #forget(): void {
     this.#era += 1;
     this.#channel = undefined;

@@ -1,21 +1,21 @@
 /**
  * Single commands to single servers, for the doctor, which loads this file. It imports no other
- * adapter: a bundler would move that into a file of its own for all programs.
+ * adapter: a bundler would put that into another file for all programs.
  */
 import type { GlideLike } from './glide.js';
 import { routeTo, send as sendGlide } from './glide-commands.js';
 import type { ClientPort } from './port.js';
 
-/** No time limit of the client, and no other form of replies. */
+/** No time limit of the client, and the usual replies. */
 const COMMAND_OPTIONS = { timeout: undefined, typeMapping: undefined };
 
 export interface ServerLink {
-  /** Host and port, or the path of a socket. */
+  /** Host and port, or a socket's path. */
   readonly address: string;
   readonly host: string;
   /** A Sentinel client that waits without a limit for a frozen server. */
   readonly mayHang?: boolean;
-  /** Sends one command without keys: a client would add its prefix to some of them. */
+  /** Without keys: a client would add its prefix to some. */
   command(words: readonly string[]): Promise<unknown>;
 }
 
@@ -34,18 +34,18 @@ interface Caller {
 }
 
 /**
- * An option of ioredis: the message of a sentinel ends the connection of the client, and the client
- * for good if it looks for the master at that moment.
+ * With this option of ioredis, a sentinel's message ends the connection, and the client for good if
+ * it looks for the master at that moment.
  */
 export function mayEnd({ client }: ClientPort): boolean {
   const { options } = client as { options?: { sentinels?: unknown; failoverDetector?: unknown } };
   return Boolean(options?.sentinels) && options?.failoverDetector === true;
 }
 
-/** The server of a client, or the masters of a cluster. */
+/** A client's server, or a cluster's masters. */
 export async function linksOf(port: ClientPort): Promise<ServerLink[]> {
   const { client, cluster } = port;
-  // one client learns the masters later than it connects
+  // one client connects before it knows the masters
   if (cluster?.masters().length === 0) await cluster.refresh('');
   if ('customCommand' in client) return glideLinks(client as GlideLike, port);
   if (port.sentinel !== undefined) return [await masterLink(client as SentinelClient)];
@@ -113,7 +113,7 @@ function placeOf(client: object): { address: string; host: string } {
   return { address: `${place}:${found?.remotePort ?? port}`, host: place };
 }
 
-/** The members by which both libraries give the client of a node. */
+/** How both libraries give the client of a node. */
 interface Nodes {
   readonly masters?: readonly { readonly address: string }[];
   nodes?(role: 'all'): readonly { readonly options: Address }[];

@@ -2,8 +2,8 @@
 import type { CallTerms, ScanPage } from './port.js';
 
 /**
- * Reads one page of SCAN over all masters in turn. The cursor is the address of a master and its
- * own cursor; `0` begins and ends.
+ * One page of SCAN over all masters in turn. The cursor is a master's address and its cursor; `0`
+ * begins and ends.
  */
 export async function scanMasters(
   masters: readonly string[],
@@ -19,7 +19,7 @@ export async function scanMasters(
   return { ...page, cursor: next === undefined ? '0' : `${next} 0` };
 }
 
-/** The replies of a node that has not executed the command; the client finds the right node. */
+/** Replies of a node that did not execute the command; the client finds the right one. */
 const ELSEWHERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
 export function isRedirection(error: unknown): boolean {
@@ -28,17 +28,17 @@ export function isRedirection(error: unknown): boolean {
 
 const HALF_MOVED = /^(?:ASK|TRYAGAIN) /;
 
-/** The reply to a call with keys of a slot that moves, of which the node has none or some. */
+/** The slot moves, and the node has none or some of the keys. */
 export function isHalfMoved(error: unknown): boolean {
   return error instanceof Error && HALF_MOVED.test(error.message);
 }
 
-/** Whether the client sends a call again after this error of a node. */
+/** Whether the client repeats a call after this error of a node. */
 export function isForCluster({ movesApart }: CallTerms, error: unknown): boolean {
   return isRedirection(error) && !(movesApart === true && isHalfMoved(error));
 }
 
-/** The client is not connected to the master, and has sent nothing. */
+/** Not connected to the master; nothing was sent. */
 export class UnknownNode extends Error {
   constructor(address: string) {
     super(`the client has no connection to ${address}`);

@@ -1,6 +1,6 @@
 /** What the adapters share. */
 
-/** Turns a synchronous exception into a rejection. */
+/** A synchronous exception becomes a rejection. */
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
     return send();
@@ -13,7 +13,7 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason;
 }
 
-/** The words for clients that do not add the prefix to the keys of EVALSHA and EVAL. */
+/** For clients that do not add the prefix to the keys of EVALSHA and EVAL. */
 export function scriptWords(
   command: readonly string[],
   prefix: string,
@@ -24,7 +24,7 @@ export function scriptWords(
   return [...command, `${keys.length}`, ...names, ...args];
 }
 
-/** A `keyPrefix` may be given as bytes. */
+/** A `keyPrefix` may be bytes. */
 export function prefixOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : '';

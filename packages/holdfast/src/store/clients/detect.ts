@@ -10,7 +10,7 @@ import { recognize, shapeOf } from './shape.js';
 
 /**
  * A client of ioredis, node-redis or valkey-glide, of a server, a cluster or Sentinel, connected or
- * still connecting. Holdfast never closes it.
+ * connecting. Holdfast never closes it.
  */
 export type RedisClient =
   | IoredisLike
@@ -20,7 +20,7 @@ export type RedisClient =
   | NodeRedisSentinelLike
   | GlideLike;
 
-/** Throws a TypeError that describes an object that cannot be used. */
+/** Throws a TypeError that describes an unusable object. */
 export function portFor(client: unknown): ClientPort {
   recognize(client);
   return portOf(client as object);

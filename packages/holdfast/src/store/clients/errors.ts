@@ -1,18 +1,18 @@
 /** Tells a reply of the server from a failure of the connection. */
 
-// by name: an application may contain several copies of a client
+// by name: an application may have several copies of a client
 const REPLY_CLASSES = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError']);
 
-// a bundler may shorten class names; the message keeps its form
+// a bundler may shorten class names
 const REPLY_SHAPE = /^[A-Z][A-Z0-9_]+(?: |$)/;
 
-// replies to the handshake, with which both clients reject waiting commands
+// both clients reject waiting commands with these replies to the handshake
 const HANDSHAKE_REPLY = /^(?:WRONGPASS|NOPROTO)(?: |$)/;
 const HANDSHAKE_COMMANDS = new Set(['auth', 'hello', 'select', 'client', 'readonly', 'info']);
 
 /**
- * True if `error` is the server's reply to a Holdfast command. A reply to the client's own
- * handshake is not: the commands that are rejected with it were never sent.
+ * Whether `error` is the reply to a Holdfast command, not to the client's handshake: commands
+ * rejected with that were never sent.
  */
 export function isErrorReply(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;

@@ -1,4 +1,4 @@
-/** The adapter of valkey-glide, loaded with the first client of this kind. */
+/** The adapter of valkey-glide, loaded with its first client. */
 import { scriptWords } from './common.js';
 import type { scanMasters } from './cluster.js';
 import type { GlideAdapter, GlideLike } from './glide.js';
@@ -61,7 +61,7 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     delay: () => 'the client does not tell whether it is connected',
 
     view: {
-      // the client does not know every address; the first name then leads to the node
+      // the client does not know every address; then the first name leads to the node
       takesAddress: true,
       masters: () => slots?.masters() ?? [],
       masterOf: (slot) => slots?.owners[slot],
@@ -75,15 +75,15 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
   };
 }
 
-/** The masters of the slots, which the client does not show. */
+/** The client does not show the masters. */
 class Slots {
   owners: readonly (string | undefined)[] = [];
-  /** Resolves after the first attempt to read the slots. */
+  /** Resolves after the first attempt. */
   readonly known: Promise<void>;
   readonly #client: GlideLike;
   /**
-   * After a silence the commands name the address: the client goes on to use a frozen master whose
-   * replica has taken over.
+   * After a silence commands name the address: the client goes on to use a frozen master whose
+   * replica took over.
    */
   #named = false;
   #reading: Promise<void> | undefined;
@@ -112,13 +112,13 @@ class Slots {
     }
   }
 
-  /** The client may not know an address that the slots name: it then chooses the node. */
+  /** For an unknown address the client chooses the node. */
   #failed(named: boolean, owner: string | undefined): void {
     if (named) this.#named = false;
     else if (owner !== undefined) void this.refresh(owner);
   }
 
-  /** Asks another master than the silent one. Never rejects. */
+  /** Asks another master. Never rejects. */
   async refresh(silent: string): Promise<void> {
     const other = this.masters().find((address) => address !== silent);
     await this.read(other === undefined ? undefined : routeTo(other));

@@ -1,4 +1,4 @@
-/** Sends commands with valkey-glide: their order, and the form of replies and errors. */
+/** Commands of valkey-glide: their order, and the form of replies and errors. */
 import type { GlideLike } from './glide.js';
 
 export type Route = { readonly type: 'primarySlotKey'; readonly key: string } | ByAddress;
@@ -18,7 +18,7 @@ export function routeTo(address: string): ByAddress {
 /** `Decoder.String`: the client may be set to bytes. */
 export const AS_STRINGS = 1;
 
-/** The client has its own names for the server's codes. */
+/** The client's names for the server's codes. */
 const CODES: Readonly<Record<string, string>> = {
   Ask: 'ASK',
   BusyLoadingError: 'LOADING',
@@ -41,7 +41,7 @@ export class ReplyError extends Error {
   override readonly name: string = 'ReplyError';
 }
 
-/** Gives an error reply its usual form. */
+/** In its usual form. */
 export function replyError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
@@ -64,17 +64,17 @@ export async function send(
   }
 }
 
-/** The client refuses more commands on their way than this. */
+/** The client refuses more commands on their way. */
 const LIMIT = 1000;
 
 interface Configured {
   readonly config?: { readonly inflightRequestsLimit?: number };
 }
 
-/** Several instances of Holdfast may use one client. */
+/** Instances may share a client. */
 const outboxes = new WeakMap<GlideLike, Outbox>();
 
-/** Leaves half of the limit to the program's commands. */
+/** Leaves half of the limit to the program. */
 export function outboxOf(client: GlideLike): Outbox {
   const known = outboxes.get(client);
   if (known !== undefined) return known;
@@ -85,23 +85,23 @@ export function outboxOf(client: GlideLike): Outbox {
 }
 
 interface Behind {
-  /** How many of its keys have an earlier command. */
+  /** Its keys with an earlier command. */
   blocked: number;
   readonly start: () => void;
 }
 
 /**
- * Sends the commands on each key one after the other, because the client may change the order of
- * commands on their way. One with several keys waits for the earlier ones of each.
+ * Sends the commands on each key one after the other, because the client may reorder those on their
+ * way. One with several keys waits for the earlier ones of each.
  */
 export class Outbox {
-  /** The commands of each key in use, behind the started one. */
+  /** Of each key in use, behind the started one. */
   readonly #keys = new Map<string, Behind[]>();
   readonly #waiting: (() => void)[] = [];
   readonly #max: number;
   #running = 0;
 
-  /** @param max the most commands on their way */
+  /** @param max on their way */
   constructor(max: number) {
     this.#max = max;
   }

@@ -1,10 +1,10 @@
 /**
  * Subscribes to one channel on a separate client of valkey-glide, which restores the subscription
- * by itself.
+ * itself.
  *
- * The client tells nothing of a lost connection. It gives each push to one of its methods, which
- * returns a message, or null for the end of a connection or a confirmation. So a null means that
- * messages may be lost. Without that method a loss goes unnoticed: waiters poll.
+ * The client does not tell of a lost connection. It gives each push to a method, which returns null
+ * for the end of a connection or a confirmation: messages may be lost. Without that method a loss
+ * goes unnoticed: waiters poll.
  */
 import type { GlideLike } from './glide.js';
 import { AS_STRINGS } from './glide-commands.js';
@@ -13,16 +13,16 @@ import type { Subscription } from './port.js';
 export const EXACT = 'exact';
 export const SHARDED = 'sharded';
 
-/** How long a subscription or its end may take to be confirmed. */
+/** Of a subscription or its end. */
 const CONFIRM_MS = 1000;
-/** `ProtocolVersion.RESP3`: the only one with which the client subscribes. */
+/** `ProtocolVersion.RESP3`, the only one for subscriptions. */
 const RESP3 = 0;
 
 export interface GlideEvents {
   message(payload: string): void;
-  /** Messages may have been lost. */
+  /** Messages may be lost. */
   lost(): void;
-  /** The subscription is confirmed again. */
+  /** Confirmed again. */
   restored?(): void;
 }
 
@@ -43,7 +43,7 @@ interface Connection extends GlideLike {
 const yes = (): boolean => true;
 const no = (): boolean => false;
 
-/** Resolves when confirmed. Rejects with the failure of the connection. */
+/** Resolves when confirmed. Rejects with the connection's failure. */
 export async function subscribe(
   client: GlideLike,
   channel: string,
@@ -64,7 +64,7 @@ export async function subscribe(
     pubsubSubscriptions: { channelsAndPatterns: {}, callback },
   };
   const connection = (await createClient.call(client.constructor, options)) as Connection;
-  // the first push confirms, and may come after the client has resolved
+  // the first push confirms; the client may resolve before
   let confirmed = false;
   watch(connection, () => {
     if (confirmed && !over) {
@@ -97,7 +97,7 @@ export async function subscribe(
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`the server did not confirm the subscription: ${why}`, { cause: error });
   }
-  // timers of waiters keep the process alive; without waiters it may end
+  // timers of waiters keep the process alive
   connection.socket?.unref?.();
   return {
     close: async () => {
@@ -115,7 +115,7 @@ export async function subscribe(
   };
 }
 
-/** Calls back for pushes that are no messages. */
+/** For pushes that are no messages. */
 function watch(connection: Connection, notice: () => void): void {
   const original = connection.notificationToPubSubMessageSafe;
   if (original === undefined) return;

@@ -1,4 +1,4 @@
-/** The port for valkey-glide 2, of a server or a cluster. The adapter is loaded with the client. */
+/** The port for valkey-glide 2, of a server or a cluster. */
 import { scanMasters } from './cluster.js';
 import { isErrorReply } from './errors.js';
 import type { ClientPort, ClusterView } from './port.js';
@@ -10,14 +10,14 @@ export interface GlideLike {
   close(errorMessage?: string): void;
 }
 
-/** The methods of the port that need the adapter. */
+/** The port's methods in the adapter. */
 export interface GlideAdapter
   extends Pick<ClientPort, 'evalsha' | 'eval' | 'scan' | 'subscribe' | 'state' | 'delay'> {
-  /** The nodes, for a client of a cluster. */
+  /** For a client of a cluster. */
   readonly view: ClusterView;
 }
 
-/** The port for one client, which belongs to the caller. */
+/** The client belongs to the caller. */
 export function glidePort(client: GlideLike): ClientPort {
   const view: ClusterView = {
     takesAddress: true,
@@ -39,7 +39,7 @@ export function glidePort(client: GlideLike): ClientPort {
     eval: async (...args) => (await loading).eval(...args),
     scan: async (...args) => (await loading).scan(...args),
     subscribe: async (...args) => (await loading).subscribe(...args),
-    // commands without a reply at the end of a connection are rejected, never repeated
+    // the client rejects, and never repeats, pending commands at the end of a connection
     connection: () => client,
     isReply: isErrorReply,
     state: () => undefined,

@@ -9,10 +9,7 @@ const TABLE: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/**
- * Only the text between the first opening brace and the next closing one counts, unless it is
- * empty.
- */
+/** The text between the first opening brace and the next closing one counts, unless it is empty. */
 export function slotOf(name: string): number {
   const start = name.indexOf('{') + 1;
   const end = name.indexOf('}', start);
@@ -24,7 +21,6 @@ function slotOfPart(name: string, from: number, to: number): number {
   let crc = 0;
   for (let at = from; at < to; at++) {
     const code = name.charCodeAt(at);
-    // only ASCII characters are one byte each
     if (code > 127) return Buffer.from(name.slice(from, to)).reduce(next, 0) % SLOTS;
     crc = next(crc, code);
   }

@@ -12,7 +12,7 @@ import { notReady } from './state.js';
 export interface IoredisClusterLike {
   readonly isCluster: boolean;
   readonly options: IoredisSettings;
-  /** The nodes of each slot, the master first. Slots without nodes are holes. */
+  /** The master first. Slots without nodes are holes. */
   readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role?: 'all' | 'master'): readonly object[];
   refreshSlotsCache(callback: () => void): void;
@@ -38,7 +38,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     if (node === undefined) throw new UnknownNode(address);
     return node;
   };
-  // after a redirection the slots name the new master, before the list of nodes does
+  // after a redirection, the new master is in the slots before it is in the list
   const addresses = (): string[] => mastersOf(client.slots);
   const lostConnections = countLost(client);
   const routed = ({ sha, keys, args }: ScriptCall): Promise<unknown> =>
@@ -74,7 +74,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
-    // at the end of a connection, the client repeats commands without a reply
+    // the client repeats pending commands at the end of a connection
     connection: lostConnections,
 
     isReply: isErrorReply,
@@ -100,14 +100,14 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   };
 }
 
-/** The events that end an attempt to connect. */
+/** They end an attempt to connect. */
 const CONNECTED = ['ready', 'close', 'end'] as const;
 
-/** Never rejects. A client that connects knows no slots yet; one with `lazyConnect` begins. */
+/** Never rejects. A client with `lazyConnect` begins to connect. */
 async function refresh(client: IoredisClusterLike): Promise<void> {
   const { status } = client as { status?: string };
   if (status === undefined || status === 'ready') {
-    // a silent node costs its time limit of one second
+    // a silent node costs one second
     return new Promise((resolve) => client.refreshSlotsCache(resolve));
   }
   if (status === 'wait')
@@ -125,7 +125,7 @@ async function refresh(client: IoredisClusterLike): Promise<void> {
   });
 }
 
-/** Most of the 16,384 slots have the master of the one before. */
+/** Most slots have the master of the one before. */
 function mastersOf(slots: IoredisClusterLike['slots']): string[] {
   const masters = new Set<string>();
   let last: string | undefined;
@@ -139,8 +139,8 @@ function mastersOf(slots: IoredisClusterLike['slots']): string[] {
 }
 
 /**
- * Finds the client of a master, if connected. The clients by address are kept: a new list for each
- * call costs more than the slot.
+ * The connected client of a master. They are kept by address: a new list for each call costs more
+ * than the slot.
  */
 function readyNodes(client: IoredisClusterLike): (address: string) => Node | undefined {
   let known = new Map<string, Node>();
@@ -171,17 +171,17 @@ interface Sender {
   readonly readyAt: (address: string) => Node | undefined;
   /** The nodes' clients do not add it. */
   readonly keyPrefix: string;
-  /** `undefined` if only the client of the cluster can send calls with keys. */
+  /** `undefined` if only the cluster's client can send calls with keys. */
   readonly masterOf: ((slot: number) => string | undefined) | undefined;
-  /** Sends with the client of the cluster. */
+  /** With the cluster's client. */
   readonly routed: (call: ScriptCall) => Promise<unknown>;
 }
 
 /**
- * Sends each call with the client of its node, those of a node in one write. The client's own
- * routing costs about as much as the command. A call that the node does not execute, or whose
- * connection ends, goes to the client, which would repeat it too, unless the call names its node.
- * No other call is sent twice: the second one would find nothing, and that would be believed.
+ * Sends each call with its node's client, in one write a node: the client's own routing costs about
+ * as much as the command. A call that the node does not execute, or whose connection ends, goes to
+ * the cluster's client, which would repeat it too, unless the call names its node. No other call is
+ * sent twice: the second would find nothing, and that would be believed.
  */
 function sendDirect(
   { readyAt, masterOf, routed, keyPrefix }: Sender,
@@ -189,7 +189,7 @@ function sendDirect(
 ): Promise<unknown>[] {
   const corked = new Set<NonNullable<Node['stream']>>();
   const again = (call: ScriptCall) => (error: unknown) => {
-    // a command that exceeded the client's time limit is still on its way
+    // a command after the client's time limit is still on its way
     if (isLost(error) || isForCluster(call, error)) return routed(call);
     throw error;
   };
@@ -214,7 +214,7 @@ function sendDirect(
   }
 }
 
-/** The error of commands without a reply at the end of their connection. */
+/** Of pending commands at the end of their connection. */
 const LOST = 'Connection is closed.';
 
 function isLost(error: unknown): boolean {

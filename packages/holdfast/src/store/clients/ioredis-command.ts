@@ -1,12 +1,11 @@
 /**
  * Calls of scripts as commands of ioredis whose replies go to a receiver.
  *
- * ioredis flattens, checks and converts the words of each command, and makes a promise with
- * closures. A script, whose words are texts, needs none of this. So these commands are objects of a
- * subclass of ioredis' class, without the promise, and their text is joined at once. The class is
- * that of a command which the client makes and does not send. There are none for a client whose
- * class looks otherwise or whose options concern single commands, or if the program traces the
- * commands of ioredis.
+ * ioredis flattens, checks and converts each command's words, and makes a promise; a script's
+ * words, which are texts, need none of this. So these commands are of a subclass, without the
+ * promise, and their text is joined at once. The class is that of a command which the client makes
+ * and does not send. There are none for a client whose class looks otherwise or whose options
+ * concern single commands, or if the program traces ioredis' commands.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
@@ -31,14 +30,14 @@ interface Client {
   ping(): object;
 }
 
-/** With one of these options, ioredis has to send a call itself. */
+/** With one of these, ioredis has to send the call. */
 const OPTIONS = ['commandTimeout', 'enableAutoPipelining', 'keyPrefix', 'showFriendlyErrorStack'];
 
 const NONE: readonly string[] = [];
 const TEXTS = { replyEncoding: 'utf8' };
 const TRACED = tracingChannel('ioredis:command');
 
-/** `undefined` if the client cannot send such commands. */
+/** `undefined` if the client cannot send them. */
 export function posting(given: object): ClientPort['post'] {
   const client = given as Client;
   if (OPTIONS.some((name) => isSet(client, name))) return undefined;
@@ -83,7 +82,7 @@ function scriptCommandOf(
       this.reject = (error) => to.failed(error, client.stream === stream);
     }
 
-    /** Called by the constructor of ioredis. */
+    /** For the constructor of ioredis. */
     initPromise(): void {}
 
     override toWritable(): string {
@@ -100,7 +99,7 @@ function scriptCommandOf(
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
 
-/** The class of the client's commands, from one that is made and not sent. */
+/** From a command that is not sent. */
 function commandClassOf(client: Client): CommandClass | undefined {
   try {
     if (typeof client.sendCommand !== 'function') return undefined;

@@ -1,15 +1,15 @@
 /**
- * Makes the connections of an ioredis client leave a server that is not the master any more. Loaded
- * when a command of a client with sentinels has no answer.
+ * Makes an ioredis client's connections leave a former master. Loaded when a command of a client
+ * with sentinels has no answer.
  *
- * ioredis asks the sentinels only when it connects. So it stays with a master that is frozen, or
- * cut off from the sentinels. Its option `failoverDetector` is no remedy: if the message of a
- * sentinel comes while the client looks for the master, the client ends for good.
+ * ioredis asks the sentinels only when it connects, so it stays with a master that is frozen, or
+ * cut off from them. Its option `failoverDetector` is no remedy: if a sentinel's message comes
+ * while the client looks for the master, the client ends for good.
  */
 import { lookup } from 'node:dns/promises';
 import type { IoredisSettings } from './ioredis-subscription.js';
 
-/** The time in which a sentinel must answer. */
+/** For a sentinel's answer. */
 const SENTINEL_MS = 1000;
 
 interface Address {
@@ -49,12 +49,12 @@ interface Sentinel {
   on(event: 'error', listener: () => void): unknown;
 }
 
-/** Connections that were told to end, which may take a moment. */
+/** Connections that were told to end. */
 const left = new WeakSet<object>();
 
 /**
- * Asks the sentinels for the master, and makes connections to another server connect again. Most
- * sentinels that answer must agree. Never rejects.
+ * Most answering sentinels must agree on the master. Then connections to another server connect
+ * again. Never rejects.
  */
 export async function leaveFormerMaster(
   client: Leaver,
@@ -65,8 +65,8 @@ export async function leaveFormerMaster(
   const known = views.filter((view) => view !== undefined);
   for (const connection of [client, ...connections]) {
     const { stream } = connection;
-    // without a remote address the client still connects, and asks the sentinels by itself; told to
-    // end at that moment, it ends for good
+    // without a remote address the client still connects, and asks the sentinels; told to end at
+    // that moment, it ends for good
     if (stream === undefined || stream.destroyed !== false || left.has(stream)) continue;
     if (stream.remoteAddress === undefined) continue;
     const others = known.filter((view) => !leadsTo(stream, view)).length;
@@ -113,7 +113,7 @@ async function masterOf(client: Leaver, sentinel: Address): Promise<Master | und
   }
 }
 
-/** The address at which the client reaches a server, as ioredis computes it. */
+/** How the client reaches a server, as ioredis computes it. */
 function mapped(
   map: NatMap | undefined,
   host: string,

@@ -2,7 +2,7 @@
 import { isErrorReply } from './errors.js';
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
-/** The options of an ioredis client that Holdfast reads. */
+/** The options that Holdfast reads. */
 export interface IoredisSettings {
   readonly keyPrefix?: unknown;
   readonly enableAutoPipelining?: unknown;
@@ -14,7 +14,7 @@ export interface IoredisSettings {
   readonly socketTimeout?: unknown;
 }
 
-/** The time in which a master must reply to the handshake of a wake connection. */
+/** For a master's reply to the handshake of a wake connection. */
 const REPLY_MS = 5000;
 
 interface Origin {
@@ -38,7 +38,7 @@ interface Connection {
 type Delay = (attempt: number) => number | null;
 
 /**
- * Rejects with the first failure, and then leaves no connection.
+ * Rejects with the first failure, and leaves no connection then.
  * @param open has the connection until it is closed
  */
 export async function subscribe(
@@ -73,10 +73,10 @@ export async function subscribe(
 
   const live = (): void => {
     state = 'live';
-    // timers of waiters keep the process alive; without waiters it may end
+    // timers of waiters keep the process alive
     connection.stream?.unref?.();
   };
-  // the promise of a broken connection never settles, so this is the current connection
+  // a broken connection's promise never settles, so this is the current connection
   const resubscribe = async (): Promise<void> => {
     try {
       await connection.subscribe(channel);
@@ -98,7 +98,7 @@ export async function subscribe(
   } catch (error) {
     state = 'closed';
     connection.disconnect();
-    // it says more than `Connection is closed.`
+    // more than `Connection is closed.`
     throw isErrorReply(error) ? error : (failure ?? error);
   }
   live();
@@ -128,8 +128,8 @@ function duplicate(
 }
 
 /**
- * Subscribes to a sharded channel on a new connection to a node. Rejects with the first failure,
- * and then leaves no connection. The connection does not reconnect.
+ * Subscribes to a sharded channel on a new connection to a node, which does not reconnect. Rejects
+ * with the first failure, and leaves no connection then.
  */
 export async function subscribeShard(
   node: Origin,
@@ -174,29 +174,28 @@ export function overrides(
   persistent: (strategy: unknown) => Delay,
 ): object {
   const { connectionName, retryStrategy, sentinelRetryStrategy } = options;
-  // The check costs a round trip, and a server that is loading accepts SUBSCRIBE. With Sentinel it
-  // also confirms the master: grants are pushed to its subscribers only.
+  // The check costs a round trip, and a loading server accepts SUBSCRIBE. With Sentinel it also
+  // confirms the master, whose subscribers get the grants.
   const readyCheck = options.sentinels ? options.enableReadyCheck : false;
   return {
     enableReadyCheck: readyCheck,
     connectionName: typeof connectionName === 'string' ? `${connectionName}:holdfast` : 'holdfast',
     retryStrategy: persistent(retryStrategy),
     sentinelRetryStrategy: persistent(sentinelRetryStrategy),
-    // scripts publish without a prefix; versions differ in whether they prefix channels
+    // scripts publish without a prefix; versions differ for channels
     keyPrefix: '',
     lazyConnect: true,
     // ioredis drops its promise, and `ready` comes before the confirmation
     autoResubscribe: false,
-    // on another connection a command would lead to two subscriptions
+    // on another connection a command would make two subscriptions
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     commandTimeout: undefined,
-    // with it, a client may end for good; see `ioredis-sentinel.ts`
+    // see `ioredis-sentinel.ts`
     failoverDetector: false,
     reconnectOnError: null,
     himportFieldsets: undefined,
-    // nothing is left to be written
     disconnectTimeout: 0,
   };
 }
@@ -209,7 +208,7 @@ function delay(strategy: unknown, attempt: number): number {
 
 function close(connection: Connection): Promise<void> {
   return new Promise((resolve) => {
-    // in other states there is no socket that could end
+    // other states have no socket that could end
     if (connection.status === 'ready' || connection.status === 'connect') {
       connection.once('end', resolve);
     } else {

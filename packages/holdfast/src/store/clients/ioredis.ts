@@ -8,8 +8,8 @@ import type { Leaver } from './ioredis-sentinel.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
 /**
- * A client of ioredis 5 or 6, or of a library derived from it: `new Redis(…)`. The interface has
- * the members that Holdfast uses, and those by which it recognizes the client.
+ * A client of ioredis 5 or 6, or of a library derived from it: `new Redis(…)`. The members are
+ * those that Holdfast uses, and those by which it recognizes the client.
  */
 export interface IoredisLike {
   readonly options: IoredisSettings;
@@ -29,16 +29,15 @@ export interface IoredisLike {
   duplicate(override?: object): unknown;
 }
 
-/** Collects several writes of a socket into one. */
+/** Joins several writes of a socket. */
 interface Corkable {
   cork(): void;
   uncork(): void;
 }
 
 /**
- * The client belongs to the caller. Commands use the named methods, because only these apply
- * `keyPrefix` in all versions (ioredis 5.0 and iovalkey know the keys of `evalsha`, not those of
- * `EVALSHA`).
+ * The client belongs to the caller. Only the named methods apply `keyPrefix` in all versions
+ * (ioredis 5.0 and iovalkey know the keys of `evalsha`, not those of `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
   const subscribed = new Set<object>();
@@ -71,7 +70,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       ? { leaveFormerMaster: () => leave(client, subscribed) }
       : { endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause) }),
 
-    // commands without a reply at the end of a connection are repeated on the next one
+    // the next connection repeats pending commands
     connection: () => (client as { stream?: unknown }).stream,
 
     isReply: isErrorReply,
@@ -86,7 +85,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     state() {
       const { status } = client as { status?: string };
       if (status === undefined || status === 'ready') return undefined;
-      // also after a retryStrategy that gave up, or a failed look for the master of Sentinel
+      // also after a `retryStrategy` that gave up, or a failed search for the master
       const closed = status === 'end';
       const state = closed
         ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
@@ -97,21 +96,21 @@ export function ioredisPort(client: IoredisLike): ClientPort {
   return port;
 }
 
-/** Most programs have no sentinels, so it is loaded at its first use. */
+/** Loaded at first use: most programs have no sentinels. */
 async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise<void> {
   try {
     const { leaveFormerMaster } = await import('./ioredis-sentinel.js');
     await leaveFormerMaster(client as unknown as Leaver, subscribed as Iterable<Leaver>);
   } catch {
-    // the next command without an answer tries again
+    // the next unanswered command tries again
   }
 }
 
-/** A command that waits in the server; some do so only with BLOCK. */
+/** It waits in the server; some do so only with BLOCK. */
 const BLOCKING = /^(b[lrz]|wait)/i;
 const MAY_BLOCK = /^xread/i;
 
-/** The blocking command whose reply is due next. */
+/** Whose reply is due next. */
 function blockingCommand(client: object): string | undefined {
   const { commandQueue } = client as { commandQueue?: { peekFront?(): Sent | undefined } };
   const { name = '', args = [] } = commandQueue?.peekFront?.()?.command ?? {};
@@ -119,7 +118,7 @@ function blockingCommand(client: object): string | undefined {
   return blocks ? name.toUpperCase() : undefined;
 }
 
-/** A command that waits for its reply. */
+/** It waits for its reply. */
 interface Sent {
   readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
 }
@@ -127,8 +126,8 @@ interface Sent {
 const isBlock = (arg: unknown): boolean => String(arg).toUpperCase() === 'BLOCK';
 
 /**
- * Sends several calls in one write, with one promise each. A pipeline costs about twice as much,
- * and its calls settle together. Without a socket the client writes the calls later in its own way.
+ * Several calls in one write, each with a promise. A pipeline costs about twice as much, and its
+ * calls settle together. Without a socket the client writes them later.
  */
 function inOneWrite<T>(
   client: object,

@@ -1,4 +1,4 @@
-/** A connection of its own to a master, for commands that block it. It does not reconnect. */
+/** An own connection to a master, for commands that block it. It does not reconnect. */
 import { nodeAt } from './admin.js';
 import { overrides as ioredisOverrides } from './ioredis-subscription.js';
 import { MasterCommands, type MasterFinder } from './master-commands.js';
@@ -7,7 +7,7 @@ import { overrides as nodeRedisOverrides } from './node-redis-subscription.js';
 import type { ClientPort } from './port.js';
 
 export interface Line {
-  /** Sends the commands in one write. After the end of the connection, all reject. */
+  /** In one write. After the end of the connection, all reject. */
   send(commands: readonly (readonly string[])[]): Promise<unknown>[];
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ interface NodeRedis {
 }
 
 /**
- * Opens a connection with the settings of the user's client.
+ * With the settings of the user's client.
  * @param address of a master of a cluster; otherwise empty
  * @param server another server, with the same settings
  * @param ended called when either side has ended the connection

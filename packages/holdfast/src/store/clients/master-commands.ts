@@ -4,17 +4,16 @@
  *     idle --a command--> asking for the master --known--> sending --all answered--> idle
  *                                   ^--READONLY, the refused commands first--/
  *
- * With the client's own `sendCommand`, a command waits until an earlier one is answered, and a
- * later one may overtake it. So the commands go to the client of the master directly, during one
- * call of `_execute`. While the master is not connected, `_execute` would keep them for seconds and
- * ask the sentinels without a pause. So they are rejected until a master is known, and the caller
- * repeats them.
+ * With `sendCommand`, a command waits for the answer to an earlier one, and a later one may
+ * overtake it. So commands go to the master's client directly, during one call of `_execute`. That
+ * would keep them for seconds, and ask the sentinels without a pause, while the master is not
+ * connected: they are rejected until a master is known, and the caller repeats them.
  */
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 
 export interface MasterFinder {
   on(event: 'topology-change', listener: (change: { type: string }) => void): unknown;
-  /** Calls `use` with the client of the present master, and again if it rejects with READONLY. */
+  /** Calls `use` with the present master's client, and again if it rejects with READONLY. */
   _execute<T>(isReadonly: boolean, use: (master: NodeRedisLike) => Promise<T>): Promise<T>;
 }
 
@@ -31,9 +30,9 @@ const all = new WeakMap<MasterFinder, MasterCommands>();
 export class MasterCommands {
   readonly #client: MasterFinder;
   #queue: Pending[] = [];
-  /** The last known master. */
+  /** The last known one. */
   #master: Master | undefined;
-  /** Sends the queue; set while a master is known. */
+  /** Set while a master is known. */
   #flush: (() => void) | undefined;
   #looking = false;
 

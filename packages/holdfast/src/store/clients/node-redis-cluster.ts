@@ -10,7 +10,7 @@ import { notReady } from './state.js';
 
 interface NodeLike {
   readonly address: string;
-  /** There after the first use of the node. */
+  /** There after the node's first use. */
   readonly client?: NodeRedisLike & { readonly isReady?: boolean };
 }
 
@@ -30,7 +30,7 @@ export interface NodeRedisClusterLike {
 
 /**
  * node-redis reads its slots again only after a redirection, or (version 6) after five seconds
- * without a connection. It has no public method for this.
+ * without a connection, and has no public method for it.
  */
 interface Discovering {
   readonly _slots?: { readonly rediscover?: (startWith: object) => Promise<unknown> };
@@ -106,7 +106,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
 }
 
 /**
- * Sends a call with the client of its node: the search for it costs as much as the command.
+ * With its node's client: the client's search costs as much as the command.
  * @param send sends it with the client of the cluster
  */
 function sendDirect(
@@ -129,7 +129,7 @@ function sendDirect(
   });
 }
 
-/** Sends a call without keys. */
+/** Without keys. */
 function sendTo(
   client: NodeRedisClusterLike,
   at: string,

@@ -13,8 +13,8 @@ export interface NodeRedisSentinelLike extends MasterFinder {
 }
 
 /**
- * Without a time limit, the client waits for the handshake of a frozen server, and does not hear
- * the sentinels.
+ * Without a time limit, the client waits for a frozen server's handshake, and does not hear the
+ * sentinels.
  */
 const LOOKING =
   'looking for the master; a frozen server would be one reason that it waits: set ' +
@@ -47,7 +47,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
       return { cursor: next, keys };
     },
 
-    // its connection is not replaced by the client: see `sentinel`
+    // the client does not replace its connection, see `sentinel`
     subscribe: () => Promise.reject(new Error('a Sentinel client cannot subscribe')),
 
     // a command is repeated only after READONLY, when it was not executed

@@ -1,7 +1,7 @@
 /** Subscribes to one channel on a separate connection: node-redis. */
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
-/** The options of a node-redis client that Holdfast reads. */
+/** The options that Holdfast reads. */
 export interface NodeRedisSettings {
   readonly keyPrefix?: unknown;
   readonly name?: unknown;
@@ -34,8 +34,8 @@ interface Connection {
 type Delay = (attempt: number, cause: unknown) => number | false;
 
 /**
- * Rejects with the first failure, and then leaves no connection. node-redis subscribes again when
- * it reconnects; `ready` means that this is confirmed.
+ * Rejects with the first failure, and leaves no connection then. node-redis subscribes again when
+ * it reconnects; `ready` confirms it.
  */
 export async function subscribe(
   client: Origin,
@@ -49,7 +49,7 @@ export async function subscribe(
       state === 'opening' || state === 'closed' ? false : delay(strategy, attempt, cause);
   };
   const connection = client.duplicate(overrides(client.options ?? {}, persistent)) as Connection;
-  // an error of a failed attempt would end the process without a listener
+  // without a listener, a failed attempt's error would end the process
   connection.on('error', () => {
     connecting = false;
   });
@@ -70,7 +70,7 @@ export async function subscribe(
   });
 
   try {
-    // the subscription goes with the handshake: one round trip for both
+    // together with the handshake: one round trip
     const connected = connection.connect();
     const subscribed = connection.subscribe(channel, (payload) => {
       if (state !== 'closed') listener.message(payload);
@@ -82,21 +82,21 @@ export async function subscribe(
     throw error;
   }
   state = 'live';
-  // timers of waiters keep the process alive; without waiters it may end
+  // timers of waiters keep the process alive
   connection.unref?.();
   return {
     async close() {
       state = 'closed';
-      // A client that is destroyed while its socket connects forgets the socket, which stays open.
-      // Then the `connect` event destroys it, or the attempt fails and is the last one.
+      // A client that is destroyed while its socket connects forgets the open socket. Its `connect`
+      // event destroys it, or this attempt is the last one.
       if (!connecting) destroy(connection);
     },
   };
 }
 
 /**
- * Subscribes to a sharded channel on a new connection to a node. Rejects with the first failure,
- * and then leaves no connection. The connection does not reconnect.
+ * Subscribes to a sharded channel on a new connection to a node, which does not reconnect. Rejects
+ * with the first failure, and leaves no connection then.
  */
 export function subscribeShard(
   node: Origin,
@@ -106,7 +106,7 @@ export function subscribeShard(
   return subscribeOnce(node, channel, listener, 'sSubscribe');
 }
 
-/** The same for a channel of any server. */
+/** For a channel of any server. */
 export async function subscribeOnce(
   node: Origin,
   channel: string,
@@ -143,7 +143,7 @@ export async function subscribeOnce(
   };
 }
 
-/** If both fail, rejects with the reason of the connection: the other follows from it. */
+/** If both fail, rejects with the connection's reason. */
 async function both(connected: Promise<unknown>, subscribed: Promise<unknown>): Promise<void> {
   const subscribing = subscribed.then(
     () => undefined,
@@ -161,7 +161,7 @@ export function overrides(
   const socket = (options.socket ?? {}) as SocketSettings;
   return {
     socket: { ...socket, reconnectStrategy: persistent(socket.reconnectStrategy) },
-    // under RESP2 a name needs the right to call CLIENT, which not every user has
+    // under RESP2 a name needs the right to call CLIENT
     name: typeof options.name === 'string' ? `${options.name}:holdfast` : undefined,
     pingInterval: pingInterval(options.pingInterval, socket.socketTimeout),
     commandOptions: { timeout: undefined },
@@ -180,7 +180,7 @@ function pingInterval(interval: unknown, socketTimeout: unknown): unknown {
   return typeof interval === 'number' && interval > 0 ? Math.min(interval, often) : often;
 }
 
-/** The user's strategy; a default delay if there is none, or if it stops. */
+/** The user's strategy; a default delay without one, or if it stops. */
 function delay(strategy: unknown, attempt: number, cause: unknown): number {
   const wish: unknown = typeof strategy === 'function' ? strategy(attempt, cause) : strategy;
   // random, as in node-redis: clients should not reconnect all at once

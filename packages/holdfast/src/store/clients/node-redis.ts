@@ -1,4 +1,4 @@
-/** The port for node-redis: the package `redis` or `@redis/client`, versions 5 and 6. */
+/** The port for node-redis, the package `redis` or `@redis/client`, versions 5 and 6. */
 import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
@@ -6,8 +6,8 @@ import { notReady } from './state.js';
 import type { ClientPort, RawOutcome, ScanPage, ScriptCall } from './port.js';
 
 /**
- * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The interface has
- * the members that Holdfast uses, and those by which it recognizes the client.
+ * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The members are
+ * those that Holdfast uses, and those by which it recognizes the client.
  */
 export interface NodeRedisLike {
   readonly options?: NodeRedisSettings | undefined;
@@ -18,9 +18,9 @@ export interface NodeRedisLike {
 }
 
 /**
- * Override the client's options. Its time limit costs more than the command, and covers only
- * commands that are not yet written. A type mapping could change the types of replies. With `asap`
- * a batch would be written in reverse order.
+ * Instead of the client's options. Its time limit costs more than the command, and covers only
+ * unwritten commands. A type mapping could change replies. With `asap` a batch would be written in
+ * reverse order.
  */
 export const COMMAND_OPTIONS: object = Object.freeze({
   timeout: undefined,
@@ -30,9 +30,8 @@ export const COMMAND_OPTIONS: object = Object.freeze({
 });
 
 /**
- * The client belongs to the caller. `sendCommand` does not know which arguments are keys, so the
- * adapter adds a `keyPrefix` (of node-redis 6). node-redis writes all commands of one turn
- * together.
+ * The client belongs to the caller. `sendCommand` does not know the keys, so the adapter adds a
+ * `keyPrefix` (of node-redis 6). node-redis writes all commands of a turn together.
  */
 export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   const keyPrefix = prefixOf(client.options?.keyPrefix);
@@ -75,12 +74,12 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
     subscribe: (channel, listener) => subscribe(client, channel, listener),
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),
 
-    // commands without a reply at the end of a connection are rejected, never repeated
+    // the client rejects, and never repeats, pending commands at the end of a connection
     connection: () => client,
 
     isReply: isErrorReply,
 
-    // the client does not show which command it waits for
+    // the client does not show it
     blockedBy: () => undefined,
     delay: () =>
       `the client is connected; a blocking command (BLPOP) would be one reason: ${OWN_CLIENT}`,

@@ -1,6 +1,6 @@
 /**
- * Recognizes the client library from the shape of the object: no client is imported. The adapters
- * are loaded later, see `detect.ts`.
+ * Recognizes the client library by the shape of the object: none is imported. The adapters are
+ * loaded later, see `detect.ts`.
  */
 import { prefixOf } from './common.js';
 import { watchErrors } from './state.js';
@@ -23,8 +23,8 @@ export interface ClientShape {
 }
 
 /**
- * Recognizes a client, and remembers its errors from now on. Throws a TypeError that describes an
- * object that cannot be used.
+ * Also remembers the client's errors from now on. Throws a TypeError that describes an unusable
+ * object.
  */
 export function recognize(client: unknown): ClientShape {
   const refused = refusal(client);
@@ -46,7 +46,7 @@ export function shapeOf(client: object): ClientShape {
   return { library: isIoredis(shape) ? 'ioredis' : 'node-redis', kind: 'server', hasLine };
 }
 
-/** Why a client cannot be used; `undefined` if it can. */
+/** `undefined` if the client can be used. */
 function refusal(client: unknown): string | undefined {
   if (typeof client === 'function') {
     return `it is the function or class ${client.name || '(no name)'}, not a client. ${ACCEPTED}.`;
@@ -61,7 +61,7 @@ function refusal(client: unknown): string | undefined {
   return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
 }
 
-/** The reason for objects that resemble a client or belong to one. */
+/** For objects that resemble a client or belong to one. */
 function kind(shape: Shape): string | undefined {
   if (has(shape, 'execute') && 'totalClients' in shape) {
     return (
@@ -116,7 +116,7 @@ function ioredisMode(shape: Shape): string | undefined {
   return `it is an ioredis client in ${mode} mode, which accepts no commands. ${DUPLICATE}.`;
 }
 
-/** Both libraries keep these options. */
+/** Of both libraries. */
 interface ClusterOptions {
   readonly keyPrefix?: unknown;
   readonly reconnectOnError?: unknown;
@@ -126,7 +126,7 @@ interface ClusterOptions {
 const optionsOf = (shape: Shape): ClusterOptions =>
   ((shape['options'] ?? shape['_options']) as ClusterOptions | undefined) ?? {};
 
-/** A cluster ignores an empty tag, and takes no other one from the rest of the name. */
+/** A cluster ignores an empty tag, and takes no other from the rest of the name. */
 function emptyTag(shape: Shape): string | undefined {
   const prefix = prefixOf(optionsOf(shape).keyPrefix);
   if (!prefix.startsWith('{}', prefix.indexOf('{'))) return undefined;
@@ -135,7 +135,7 @@ function emptyTag(shape: Shape): string | undefined {
 
 /** The answer to the first call of each script. */
 const NOSCRIPT = 'NOSCRIPT No matching script. Please use EVAL.';
-/** What `reconnectOnError` returns to have a command sent again. */
+/** `reconnectOnError` returns it to repeat a command. */
 const SEND_AGAIN = 2;
 
 function repeats(shape: Shape): string | undefined {
@@ -164,7 +164,7 @@ function speaksResp2(shape: Shape): boolean {
   const options = shape['options'];
   const version = isObject(options) ? (options as Shape)['RESP'] : undefined;
   if (version !== undefined) return version === 2;
-  // node-redis 6 made RESP 3 the default, and gives every client a time limit for commands
+  // node-redis 6 defaults to RESP 3, and gives every client a time limit for commands
   const commandOptions = shape['_commandOptions'];
   return !(isObject(commandOptions) && 'timeout' in (commandOptions as object));
 }
@@ -177,7 +177,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-/** Describes a value briefly, without data that may be secret. */
+/** Briefly, without data that may be secret. */
 function show(value: unknown): string {
   if (typeof value === 'string') return 'a string (a URL?)';
   if (typeof value !== 'object' || value === null) return String(value);

@@ -1,22 +1,22 @@
 /**
- * Finds out whether the connection of a client has died silently. Loaded when a command of a client
- * of one server has had no answer.
+ * Whether a client's connection has died silently. Loaded when a command of a client of one server
+ * had no answer.
  *
  *     no answer --a new connection is answered twice, the client not--> dead
  *         \--the client is answered, or the new connection is not--> another reason
  *
- * A client that waits for the reply to a blocking command looks the same. The head of the queue of
- * ioredis tells: a script blocks nothing, so the connection is ended, and the client connects
- * again. node-redis shows neither the command nor a way to connect again, so its program is told.
+ * A client that waits for a blocking command looks the same. The head of ioredis' queue tells: a
+ * script blocks nothing, so the connection is ended, and the client connects again. node-redis
+ * shows neither, so its program is told.
  */
 import { type Line, openLine } from './line.js';
 import type { ClientPort } from './port.js';
 
-/** The time in which a healthy server answers. */
+/** For the answer of a healthy server. */
 const ANSWER_MS = 1000;
-/** The time between the answers of a new connection: older answers arrive before the second one. */
+/** Between the answers of a new connection: older ones arrive before the second. */
 const BETWEEN_MS = 200;
-/** CLIENT PAUSE holds it up, as it does the scripts of locks. */
+/** CLIENT PAUSE delays it, as the scripts of locks. */
 const PROBE = ['EVAL', 'return 1', '0'];
 const BUT = 'the client has no answer, while a new connection to the same server is answered';
 
@@ -31,13 +31,10 @@ interface NodeRedis {
   sendCommand(words: readonly string[], options: object): Promise<unknown>;
 }
 
-/** Resolves after so many ms, and does not keep the process alive. */
+/** In ms; does not keep the process alive. */
 export type Pause = (ms: number) => Promise<void>;
 
-/**
- * Resolves to a text for a warning if the connection is dead. Ends it if the client then connects
- * again. Never rejects.
- */
+/** See `SilencePart.endSilence`. */
 export async function endSilence(port: ClientPort, pause: Pause): Promise<string | undefined> {
   if (port.state() !== undefined) return undefined;
   try {
@@ -78,7 +75,7 @@ async function ofNodeRedis(port: ClientPort, pause: Pause): Promise<string | und
   );
 }
 
-/** Resolves when a new connection was answered twice. */
+/** When a new connection was answered twice. */
 async function probe(port: ClientPort, pause: Pause): Promise<void> {
   const opening = openLine(port, '', () => undefined);
   // also one that opens later

@@ -1,17 +1,17 @@
 /**
- * Why a client does not answer: its state, the server's address and its last error. No part has a
- * password.
+ * Why a client does not answer: its state, the server's address and its last error, without
+ * passwords.
  */
 import { errorMonitor } from 'node:events';
 
 export interface ClientState {
-  /** The client sends no commands until the program connects it. */
+  /** It sends no commands until the program connects it. */
   readonly closed: boolean;
-  /** A text for messages. It may have text of the server, not escaped. */
+  /** For messages. It may have unescaped text of the server. */
   readonly text: string;
 }
 
-/** The last error of each client, forgotten with it. */
+/** Of each client, forgotten with it. */
 const lastErrors = new WeakMap<object, string>();
 const watched = new WeakSet<object>();
 
@@ -34,13 +34,10 @@ interface Address {
   readonly tls?: unknown;
 }
 
-/** A server without TLS does not answer the first message of TLS, and closes nothing. */
+/** A server without TLS does not answer TLS' first message, and closes nothing. */
 const NO_TLS = '; it uses TLS: if the port of the server does not, neither side says so';
 
-/**
- * The state of a client that is not ready.
- * @param state the client's name for it
- */
+/** @param state the client's name for it */
 export function notReady(client: object, state: string, address: unknown): string {
   const { host = '127.0.0.1', path, port = 6379, tls } = (address ?? {}) as Address;
   const place = path ?? `${host}:${port}`;
