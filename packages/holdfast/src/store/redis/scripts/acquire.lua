@@ -6,16 +6,16 @@
   ARGV
     id         string  the acquisition
     terms      string  `FLAGS ttl retention hand_offs tasks claim max_queue patience weight
-                       wanted_capacity`: one word, which the client writes and the server reads
-                       faster than ten. FLAGS are three digits: `wanted_kind` `fair` `wait`
+                       wanted_capacity`: one word is faster than ten. FLAGS are three digits:
+                       `wanted_kind` `fair` `wait`
       wanted_kind      1 mutex (of weight and capacity 1), 2 semaphore, 3 read-write lock, 4 flight
-      fair             1: while this acquisition waits, only grants of fair ones allow hand-offs
+      fair             1: while this one waits, only fair ones get hand-offs
       wait             1: join the queue if the permits are not free
       ttl              length of the lease, in ms
       retention        kept after its last use, in ms
       hand_offs        hand-offs allowed in the process
-      tasks            how many tasks wait for this root; 0 for an acquisition that is no root
-      claim            claim window: length of a pushed lease, if shorter than ttl, in ms
+      tasks            tasks that wait for this root; 0: it is no root
+      claim            claim window: of a pushed lease, if shorter than ttl, in ms
       max_queue        longest queue that a newcomer joins
       patience         silence after which this process counts as dead, in ms
       weight           permits requested
@@ -25,10 +25,10 @@
     channel    string  for the push of the grant, or ''
     token      string  the push of the grant repeats it, or ''
     ticket     us      the place in the queue to get back, or 0
-    waited     ms      how long the oldest task of a root has waited in its process, or 0
+    waited     ms      for which a root's oldest task has waited in its process, or 0
     owner      string  the owner for re-entry, or ''
   REPLY
-    now (a number instead of a list: granted in the common case, with now as fence, for ttl)
+    now (a number: granted for ttl with now as fence, the common case)
     | granted now fence left hand_offs holds | queued now ticket next [ahead] | refused now next
     | full now length | mismatch now capacity kind | conflict now weight | crowded now holds
 ]]
@@ -44,8 +44,7 @@ local owner = ARGV[8] or ''
 --- @include "lib/terms.lua"
 --- @include "lib/clock.lua"
 --- @include "lib/waiters.lua"
--- If the lock is probably held, the field of the waiter is read at once. Where it is free, that
--- would cost more.
+-- A lock that is probably held: the waiter's field is read at once, which costs more on a free one.
 local seen, stored, process, count
 if channel == '' or fair == 0 then
   seen = redis.call('HGET', resource, 's')

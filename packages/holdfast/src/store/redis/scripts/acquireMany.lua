@@ -1,11 +1,12 @@
 --[[ acquireMany: does for several mutexes what `acquire` does for one; errors stay apart.
+  Words without a remark: see acquire.lua.
   KEYS
     names...   key     the main record of each resource; on a cluster none. The other records have
                        its name with a suffix
   ARGV
     terms      string  as in acquire.lua; the weight and the capacity are 1
-    meta       string  free text
-    channel    string  the channel of the process, or ''
+    meta       string
+    channel    string
     own_terms  string  for each acquisition `waited:token`, with spaces between them, as in
                        acquire.lua; '' if all of them are 0 and ''
     ids...     string  the acquisition of each resource; on a cluster, before these a key of another

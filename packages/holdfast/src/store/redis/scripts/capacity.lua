@@ -1,12 +1,13 @@
 --[[ capacity: changes the capacity of a semaphore in use. Ends no lease.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
     from       int     the capacity before the change, as the caller knows it
     wanted     int     the capacity from now on
-    retention  ms      kept after its last use
+    retention  ms
   REPLY
     changed now capacity kind | mismatch now capacity kind | absent now 0 0
 ]]

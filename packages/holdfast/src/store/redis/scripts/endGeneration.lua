@@ -1,16 +1,17 @@
 --[[ endGeneration: ends a generation of a gate and begins the next one, if it is the current one.
+  Words without a remark: see arrive.lua.
   KEYS
-    gate       hash    main record
-    arrivals   hash    by id, of the current generation
-    past       hash    by id, of the one before
-    expiries   zset    arrivals by expiry, of a barrier
+    gate       hash
+    arrivals   hash
+    past       hash
+    expiries   zset
   ARGV
-    name       string  the key, repeated in pushes
-    kind       string  latch or barrier
-    count      int     arrivals that open the gate; 0 if the reason is deleted
+    name       string
+    kind       string
+    count      int     0 if the reason is deleted
     generation us      the generation to end
     ttl        ms      life of a latch without an arrival
-    retention  ms      kept after its end
+    retention  ms
     reason     string  why the generation is broken, used if it is not open
   REPLY
     gate now generation fate reason rank sure current missing next agreed | other now kind count

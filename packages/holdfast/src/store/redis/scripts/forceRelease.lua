@@ -1,11 +1,12 @@
 --[[ forceRelease: ends leases without their holders' consent, notifies them, serves the queue.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
     id         string  the acquisition that loses its lease, or '' for all
-    retention  ms      kept after its last use
+    retention  ms
   REPLY
     forced now left id...: the leases that were ended, and the longest time that one of them had
 ]]

@@ -1,8 +1,9 @@
 --[[ inspect: shows a resource without a change.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
     limit      int     maximum of holders, of waiters, and of holds of one owner to show
   REPLY
@@ -45,11 +46,11 @@ end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
--- If the server has lost an order, it is computed from the record, as the next command does.
+-- An order that the server has lost is computed from the record, as the next command does.
 local queued, held = nil, nil
 if not agree() then queued, held = survey() end
 
--- The cost does not grow with the number of holders: see engine/inspect.ts.
+-- See engine/inspect.ts.
 local ids, over, count = {}, {}, 0
 if not many then
   over = { sole and sole.id }

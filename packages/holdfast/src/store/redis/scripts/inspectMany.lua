@@ -8,8 +8,7 @@
     now, then for each resource: a list, or 0: it needs a call of its own, or 1: there is no record.
     A list of a plain record: the last fence; or of one with a lease: holder, its fence, hand_offs,
     microseconds left, tasks, since, meta;
-    or 0: nothing is done, because the node does not refuse the key of another node
-    or -1: nothing is done, because the cluster is down
+    or 0 or -1, as in acquireMany.lua
 ]]
 local ids = { unpack(ARGV, 1) }
 --- @include "lib/clock.lua"

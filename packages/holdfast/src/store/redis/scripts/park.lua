@@ -1,22 +1,23 @@
 --[[ park: releases a lease and waits for a signal, in one step. Idempotent by `as`.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
     id         string  the acquisition that holds the lease
     as         string  the acquisition that waits
     condition  string  the condition
     want       string  signal | permits | nothing
     ttl        ms      length of its next lease
-    claim      ms      claim window: length of a pushed lease, if shorter than ttl
-    fair       flag    1: no grant allows hand-offs while this acquisition waits
-    channel    string  for the push of the grant, or ''
+    claim      ms
+    fair       flag
+    channel    string
     max_parked int     maximum number of parked waiters
-    patience   ms      silence after which this process counts as dead
+    patience   ms
     retention  ms      how long the resource, and a waiter without polls, is kept
-    meta       string  free text
-    token      string  the push of the grant repeats it, or ''
+    meta       string
+    token      string
     last_used  int     the last fence that a task of the lease used, or 0
   REPLY
     parked now | queued now ticket next signalled | granted now fence left hand_offs holds signalled

@@ -1,11 +1,12 @@
 --[[ poll: joins queued ids to their owners' leases, serves the queue, returns each id's state.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
-    patience   ms      silence after which this process counts as dead, or 0
-    retention  ms      kept after its last use
+    patience   ms      as in acquire.lua, or 0
+    retention  ms
     period     ms      the time to the next poll, if the reply allows no pause; 0 to get none
     ids...     string  the acquisitions
   REPLY
@@ -30,7 +31,7 @@ local function standing(id)
   return { read_parked(id) and 'parked' or 'absent' }
 end
 
--- Without its own: see engine/idle.ts.
+-- See engine/idle.ts.
 local function others_in_front(id, before)
   local seen, count = { [process_of(id)] = true }, 0
   for _, other in ipairs(redis.call('ZRANGE', queue, 0, math.min(before, 64) - 1)) do

@@ -1,10 +1,11 @@
 --[[ release: ends a lease, a hold or a wait; serves the queue. Idempotent by id.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
-    id         string  the acquisition
+    id         string
     terms      string  `unpassed retention`: a digit and a number
       unpassed         1: the lease is never handed off: its reserved fences become free
       retention        kept after its last use, in ms

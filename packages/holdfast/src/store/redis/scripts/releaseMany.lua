@@ -1,7 +1,6 @@
 --[[ releaseMany: does for several mutexes what `release` does for one; errors stay apart.
   KEYS
-    names...   key     the main record of each resource; on a cluster none. The other records have
-                       its name with a suffix
+    names...   key     the main record of each resource; on a cluster none
   ARGV
     terms      string  as in release.lua
     ids...     string  the acquisition of each resource; on a cluster, before these a key of another
@@ -9,8 +8,7 @@
   REPLY
     now, then two values for each release whose reply is not now: its place, and its reply, or 0: it
     needs a call of its own;
-    or 0: nothing is done, because the node does not refuse the key of another node
-    or -1: nothing is done, because the cluster is down
+    or 0 or -1, as in acquireMany.lua
 ]]
 local terms = ARGV[1]
 local ids = { unpack(ARGV, 2) }
@@ -19,7 +17,7 @@ local ids = { unpack(ARGV, 2) }
 --- @include "lib/names.lua"
 --- @include "lib/kept.lua"
 
--- The general path is made only for a mutex that others wait for.
+-- The general path is made only for a mutex with waiters.
 local function release(resource, id)
   local queue, expiries
   --- @include "lib/peek-to-write.lua"

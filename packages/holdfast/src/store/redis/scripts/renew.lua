@@ -1,14 +1,15 @@
 --[[ renew: extends a live lease to at least `ttl` from now. Never shortens or restores a lease.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
-    id         string  the acquisition
-    ttl        ms      length of the lease from now on
-    retention  ms      kept after its last use
-    channel    string  the channel of the process from now on; '' or left out if it stays
-    tasks      number  how many tasks of the process wait for the lease; left out if it stays
+    id         string
+    ttl        ms      of the lease from now on
+    retention  ms
+    channel    string  from now on; '' or left out if it stays
+    tasks      number  as in acquire.lua; left out if it stays
   REPLY
     renewed now left | absent now 0
 ]]

@@ -1,13 +1,14 @@
 --[[ renewMany: extends leases of several resources, each as `renew` does; errors stay apart.
+  Words without a remark: see acquire.lua.
   FLAGS
     allow-oom allow-cross-slot-keys
   KEYS
-    names...   key     the main record of each resource; or for each resource all three keys of it;
+    names...   key     the main record of each resource, or all three keys of each;
                        on a cluster only the first of these
   ARGV
-    ttl        ms      length of each lease from now on; 0: the leases stay as they are
-    retention  ms      kept after its last use
-    named      number  how many of the following words are the names, on a cluster; 0: none
+    ttl        ms      of each lease from now on; 0: unchanged
+    retention  ms
+    named      number  the number of names that follow, on a cluster; 0: none
     rest...    string  these names, then the acquisition of each resource
   REPLY
     now, then two numbers for each lease that was not renewed for exactly `ttl`: its place, and
@@ -16,8 +17,8 @@
 local ttl = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
 --- @include "lib/clock.lua"
--- Keys of one call must be in one slot. On a cluster, one key leads the call to its node; the names
--- of the others, in other slots of that node, are arguments.
+-- On a cluster, one key leads the call to its node; other names, in other slots of it, are
+-- arguments.
 local named = tonumber(ARGV[3])
 local names = named == 0 and { unpack(KEYS, 1) } or { unpack(ARGV, 4, 3 + named) }
 local ids = { unpack(ARGV, 4 + named) }
@@ -30,7 +31,7 @@ local till = now + full
 
 --- @include "short/renew-many.lua"
 
--- Any other case, with a copy of the shared functions and of their state.
+-- Any other case, with an own state of the shared functions.
 local function renew(resource, queue, expiries, id)
   --- @include "lib/peek-to-write.lua"
   --- @include "lib/serve.lua"

@@ -1,13 +1,14 @@
 --[[ resize: changes the weight of a live lease. More weight: only if it fits, as a new grant.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
-    id         string  the acquisition
+    id         string
     weight     int     the new weight
     seq        int     the number of this change of the acquisition
-    retention  ms      kept after its last use
+    retention  ms
   REPLY
     resized now fence left | refused now fence left | absent now 0 0
 ]]
@@ -51,6 +52,6 @@ local status = held and weigh(held) or 'absent'
 serve('')
 flush()
 if not held then return { status, now, 0, 0 } end
--- read again: a waiter of the same owner may have joined and extended the lease
+-- a waiter of the owner may have joined and extended the lease
 held = lease_of(id)
 return { status, now, held.fence, end_of(held, id) - now }

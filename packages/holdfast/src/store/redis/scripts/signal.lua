@@ -1,14 +1,15 @@
 --[[ signal: moves parked waiters of a condition to the end of the queue. Idempotent by `seq`.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
     id         string  the acquisition that signals, and must hold
     condition  string  the condition
     count      int     how many waiters to wake, or 0 for all
     seq        int     grows with each signal of this lease
-    retention  ms      kept after its last use
+    retention  ms
   REPLY
     signalled now woken left | absent now 0 0
 ]]

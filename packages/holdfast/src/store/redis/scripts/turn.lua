@@ -1,24 +1,25 @@
 --[[ turn: ends a root and queues the next root of its process. Idempotent by id.
+  Words without a remark: see acquire.lua.
   KEYS
-    resource   hash    main record
-    queue      zset    waiters by ticket
-    expiries   zset    leases by expiry
+    resource   hash
+    queue      zset
+    expiries   zset
   ARGV
     id         string  the root that ends
     own_fence  int     its fence, as it was granted
-    last_used  int     the last fence that a task of the root used
+    last_used  int     the last fence that it used
     again      string  the next root of the process, or ''
     ttl        ms      length of its lease
-    claim      ms      claim window: length of a pushed lease, if shorter than ttl
-    hand_offs  int     hand-offs allowed in the process
-    channel    string  for the push of the grant, or ''
-    waited     ms      how long its oldest task has waited in its process
-    tasks      int     how many tasks wait for it
-    patience   ms      silence after which this process counts as dead
-    retention  ms      kept after its last use
-    meta       string  free text
-    token      string  the push of the grant repeats it, or ''
-    fair       int     0 or 1, as in acquire; may be left out if it is 0
+    claim      ms
+    hand_offs  int
+    channel    string
+    waited     ms
+    tasks      int
+    patience   ms
+    retention  ms
+    meta       string
+    token      string
+    fair       int     as in acquire.lua; may be left out if it is 0
     old_ticket int     place in the queue that its tasks had; may be left out if there is none
   REPLY
     freed now again | absent now again
@@ -57,7 +58,7 @@ local function queue_again()
   })
 end
 
--- False if there is none with the named fence.
+-- False without one with the named fence.
 local function end_root()
   local h = lease_of(id)
   if not h then

@@ -1,18 +1,19 @@
 --[[ watch: shows a generation, extends the life of arrivals, creates the gate if there is none.
+  Words without a remark: see arrive.lua.
   KEYS
-    gate       hash    main record
-    arrivals   hash    by id, of the current generation
-    past       hash    by id, of the one before
-    expiries   zset    arrivals by expiry, of a barrier
+    gate       hash
+    arrivals   hash
+    past       hash
+    expiries   zset
   ARGV
-    name       string  the key, repeated in pushes
-    kind       string  latch or barrier
-    count      int     arrivals that open the gate; 0: read only
+    name       string
+    kind       string
+    count      int     0: read only
     generation us      the generation to show, 0 for the current one
     ttl        ms      life of the arrivals from now on, or of a new latch
-    retention  ms      kept after its end
-    channel    string  for the push of the generation's end, or ''
-    token      string  the push repeats it, or ''
+    retention  ms
+    channel    string
+    token      string
     ids...     string  the arrivals
   REPLY
     gate now generation fate reason rank sure current missing next agreed | other now kind count

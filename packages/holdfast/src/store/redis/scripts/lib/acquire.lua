@@ -1,6 +1,6 @@
--- What follows short/take.lua: see acquire.lua. It returns the reply.
+-- What follows short/take.lua, see acquire.lua; returns the reply.
 --
--- The lock is held, and the acquisition joins the queue or is in it already.
+-- The lock is held, and the acquisition joins the queue or is in it.
 local claim, max_queue, patience, weight, wanted_capacity =
   string.match(terms, '(%S+) (%S+) (%S+) (%S+) (%S+)', rest)
 claim, max_queue, patience = tonumber(claim), tonumber(max_queue), tonumber(patience)
@@ -68,7 +68,7 @@ local function agreed()
   return kind == wanted_kind and capacity == wanted_capacity or read('w:' .. id)
 end
 if reply or not (agreed() or idle()) then serve('') end
--- See engine/engine.ts: its capacity may be out of date.
+-- See engine/engine.ts.
 local may_agree = ticket == 0 or capacity == 0
 if may_agree and idle() then set_capacity(wanted_kind, wanted_capacity) end
 if not reply then

@@ -1,17 +1,16 @@
--- The order of the fields in each packed value that several files read or write. Scripts name the
--- fields: tools/lua-fields.mjs turns their PACK and UNPACK into calls of cmsgpack. Optional fields
--- are in brackets. A bar ends the fields that a renewal replaces. A value of one file has its order
--- there; lib/orders.lua reads the common places of leases and waiters.
+-- The order of the fields in each packed value that several files read or write:
+-- tools/lua-fields.mjs turns the PACK and UNPACK of scripts, which name fields, into calls of
+-- cmsgpack. Optional fields are in brackets. A bar ends the fields that a renewal replaces. A value
+-- of one file has its order there; lib/orders.lua reads the common places of leases and waiters.
 --
 -- `s` of a plain record (see lib/record.lua): expiry of the lease or 0, until when the server keeps
--- the key (ms), waiters, the id of the lease or '', last fence, last ticket, fair waiters; and if
--- there is a lease: hand-offs, ttl, since or 0 (if equal to its fence). Its fence is the last fence
--- less the hand-offs.
+-- the key (ms), waiters, the id of the lease or '', last fence, last ticket, fair waiters; and with
+-- a lease: hand-offs, ttl, since or 0 (if equal to its fence). Its fence is the last fence less the
+-- hand-offs.
 --- @fields plain true expires kept | queued holder last last_ticket fair [hand_offs ttl since]
 -- `m`: of the lease of a plain record.
 --- @fields about channel tasks meta
--- `w:<id>`: a waiter; the last field is the condition, if it was signalled.
+-- `w:<id>`: a waiter; last, the condition that signalled it.
 --- @fields waiter ticket weight ttl claim hand_offs fair owner channel token tasks meta [signalled]
--- `n:<process>`: its waiting acquisitions, when it was heard of, when it counts as dead, and the
--- end of its pause, if it pauses.
+-- `n:<process>`: its waiters, when it was heard of, when it counts as dead, the end of its pause.
 --- @fields process waiters heard till [paused]

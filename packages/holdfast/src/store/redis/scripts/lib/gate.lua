@@ -1,6 +1,6 @@
 --- @include "lib/clock.lua"
 --- @include "lib/publish.lua"
--- Gates: the same functions as in engine/gate.ts.
+-- Gates: the functions of engine/gate.ts.
 --
 --   gate       s            kind, count, generation, since, missing, ends, retention, past
 --                           generation, ids in `arrivals`, ids in `past`, and of each broken
@@ -10,15 +10,13 @@
 --   past       <id>         the same of the previous generation
 --   expiries   <id>         of a barrier: when the arrival ends
 --
--- As with resources, the script sets the expiry of a known gate before any other change or push. A
--- server that may not write fails there. A server that is out of memory lets a script finish once
--- it has written.
+-- The script sets a known gate's expiry before any other change or push: a server that may not
+-- write fails there, and one that is out of memory lets a script finish once it has written.
 --
--- A server may lose one of the four keys without the others (eviction, DEL). Without the arrivals
--- of the current generation, a repeated arrival would count twice. Without their expiries, a dead
--- party would count as long as the gate exists. In both cases the script deletes the whole gate.
--- Without the arrivals of the previous generation, the gate does not know whether an id was counted
--- there.
+-- A server may lose one of the four keys (eviction, DEL). Without the current arrivals, a repeated
+-- one would count twice; without their expiries, a dead party would count as long as the gate
+-- exists. Then the script deletes the whole gate. Without the previous arrivals, the gate does not
+-- know whether an id was counted there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
 local seen = redis.call('HGET', gate, 's')
@@ -94,7 +92,7 @@ local function next_due()
   return first and math.max(0, first - now) or 0
 end
 
--- Not replicated, like the pushes of grants.
+-- Not replicated.
 local function tell(generation)
   local fields, tokens, all = {}, {}, redis.call('HGETALL', gate)
   for at = 1, #all, 2 do
@@ -109,7 +107,7 @@ local function tell(generation)
     '%s %.0f %.0f %s ', letter, generation, g.generation, reason_of(generation))
   redis.set_repl(redis.REPL_NONE)
   for _, field in ipairs(fields) do
-    -- string.format would cut the text at a NUL
+    -- string.format would cut at a NUL
     publish(string.sub(field, 3), head .. tokens[field] .. ' ' .. name)
   end
   redis.set_repl(redis.REPL_ALL)
@@ -204,7 +202,7 @@ local function none(generation)
   return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0, 0 }
 end
 
--- A server that may not write must not say that there is no gate: see lib/peek-to-write.lua.
+-- As in lib/peek-to-write.lua.
 local function none_written(generation)
   redis.call('HDEL', gate, '')
   return none(generation)

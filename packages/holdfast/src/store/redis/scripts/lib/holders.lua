@@ -1,11 +1,10 @@
 --- @include "lib/orders.lua"
 --- @include "lib/holds.lua"
--- Leases: the same functions as in engine/resource.ts. If several leases are possible, each has a
--- field, and `expiries` orders them by expiry. A lease that can only be alone is part of the
--- summary.
+-- Leases: the functions of engine/resource.ts. If several are possible, each has a field, and
+-- `expiries` orders them. One that can only be alone is in the summary.
 local EXPIRE_LIMIT = 1000
 
--- See `unconsumedSignals` in engine/resource.ts.
+-- See engine/resource.ts.
 local unconsumed_signals = {}
 
 local function read_holder(id)
@@ -44,7 +43,7 @@ end
 
 local more = false
 
--- 0 if none is held, or if more waiters can be served.
+-- 0 if none is held, or more waiters can be served.
 local function next_expiry()
   local first = sole and due_of(sole)
   if more then return 0 end
@@ -54,7 +53,7 @@ local function next_expiry()
   return first and math.max(0, first - now) or 0
 end
 
--- The id of the only lease; '' if there is none or there are several.
+-- The only lease's id, or ''.
 local function only_lease()
   if sole then return sole.id end
   return many and leases == 1 and redis.call('ZRANGE', expiries, 0, 0)[1] or ''
@@ -85,7 +84,7 @@ local function add(h)
   return h
 end
 
--- With `ordered`, the caller removes the lease from the order.
+-- With `ordered`, the caller removes it from the order.
 local function remove(h, ordered)
   if h.signalled then unconsumed_signals[#unconsumed_signals + 1] = h.signalled end
   if h.owner ~= '' then
@@ -93,7 +92,7 @@ local function remove(h, ordered)
     local id = first_hold(h)
     while id ~= '' do
       local root, _, after = read_hold(id)
-      -- the hold may already belong to a newer lease, and the rest of the chain is then lost
+      -- the hold may be of a newer lease, and the rest of the chain lost
       if root ~= h.id then break end
       writes['r:' .. id] = false
       id = after
@@ -114,7 +113,7 @@ local function remove(h, ordered)
   end
 end
 
--- See `fits` in engine/resource.ts. A root that may be handed off is always `sole`.
+-- See engine/resource.ts. A root that may be handed off is `sole`.
 local function fits(weight)
   return used + weight <= capacity and not (sole and sole.hand_offs > 0)
 end
@@ -131,7 +130,7 @@ local function set_capacity(wanted_kind, wanted)
   if used == 0 then many = capacity ~= 1 end
 end
 
--- Also saves the number of the last change that the acquisition saw.
+-- Also the number of the last change that the acquisition saw.
 local function save_change(h, id, weight, seq)
   if h.owner == '' then
     h.changes = seq
@@ -211,7 +210,7 @@ local function drop_expired()
     if count >= EXPIRE_LIMIT then break end
     count = count + 1
     local h = read_holder(id)
-    -- the server may have evicted the record but not the order
+    -- the server may have evicted the record, not the order
     if h then
       if h.owner ~= '' then count = count + hold_count(h) end
       expire(h, true)
@@ -222,8 +221,7 @@ local function drop_expired()
   if #removed > 0 then redis.call('ZREM', expiries, unpack(removed)) end
 end
 
--- If EXPIRE_LIMIT left it. With two leases of the same id, its permits would count twice and would
--- never be free again.
+-- See `dropStale` in engine/resource.ts.
 local function drop_stale(id)
   local h = read_holder(read_hold(id) or id)
   if not h or end_of(h, id) > now then return end

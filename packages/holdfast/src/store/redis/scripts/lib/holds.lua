@@ -1,10 +1,10 @@
 --- @include "lib/parking.lua"
--- The holds of owners: a chain, in the order in which they joined.
+-- The holds of owners: a chain, in the order of joining.
 --
--- The lease stores their number, the first, the last, how many have the weight of the lease, and a
--- time before which none of them ends. Each hold stores its lease, the hold before it and after it,
--- its weight, its channel, when it ends, and the number of its last change, if any. So adding or
--- removing a hold has a constant cost, except for the last of the heaviest holds.
+-- The lease stores their number, the first, the last, how many have its weight, and a time before
+-- which none ends. Each hold stores its lease, the hold before and after it, its weight, its
+-- channel, its end, and the number of its last change, if any. So a change costs the same for any
+-- number of holds, except for the last of the heaviest.
 local HOLD_LIMIT = 1000
 
 local function read_hold(id)
@@ -42,7 +42,7 @@ local function due_of(h)
   return h.owner == '' and h.expires or h.holds[5]
 end
 
--- `at`: 2 is the hold before it, 3 the hold after it, 5 its channel, 6 its end.
+-- `at`: 2 is the hold before, 3 after it, 5 its channel, 6 its end.
 local function link(id, at, other)
   local hold = { read_hold(id) }
   hold[at] = other
@@ -67,7 +67,7 @@ local function take_hold(h, id)
   writes['r:' .. id] = false
 end
 
--- Called when the last of the heaviest holds has left or was changed.
+-- After the last of the heaviest holds left or was changed.
 local function weigh_again(h)
   local heaviest, full, id = 0, 0, first_hold(h)
   while id ~= '' do

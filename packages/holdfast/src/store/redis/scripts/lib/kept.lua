@@ -1,4 +1,4 @@
--- Until when the server keeps the record (ms), if the last lease ends at `at`: see `touch` in
+-- Until when (ms) the server keeps the record if the last lease ends at `at`: `touch` of
 -- engine/resource.ts.
 local function kept_until(stored, at)
   local least = math.floor(at / 1000) + retention

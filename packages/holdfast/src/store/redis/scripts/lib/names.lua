@@ -1,6 +1,6 @@
--- Keys of one call must be in one slot. On a cluster a call names no key: `ids` has a control, the
--- names, in slots of the node that executes the call, and the acquisitions. The control is a key of
--- another node, which no script may use: see node-calls.ts.
+-- On a cluster a call names no key: `ids` has a control, the names, in slots of the executing node,
+-- and the acquisitions. The control is another node's key, which no script may use: see
+-- node-calls.ts.
 local names = { unpack(KEYS, 1) }
 if #names == 0 then
   local count = (#ids - 1) / 2

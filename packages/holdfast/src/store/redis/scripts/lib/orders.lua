@@ -1,20 +1,18 @@
 --- @include "lib/parking.lua"
 -- The two orders: the queue by ticket, and leases by expiry if several are possible.
 --
--- The main record stores how many entries each has. A server may lose one of the three keys without
--- the others (eviction, DEL). If an order has another number of entries, the script rebuilds it
--- from the record. If it should be empty, the script does not read it, so entries of a lost record
--- have no effect. So the loss of an order changes nothing, and the loss of the record is the loss
--- of the resource.
+-- The main record counts their entries. A server may lose one of the three keys (eviction, DEL). An
+-- order with another number of entries is rebuilt from the record; one that should be empty is not
+-- read. So the loss of an order changes nothing, and that of the record is the loss of the
+-- resource.
 
--- Each id with its expiry or ticket, and its weight or fair flag. Fields in an unknown format are
--- ignored.
+-- Each id with its expiry or ticket, and its weight or fair flag. Unknown formats are ignored.
 local function members(all, kind)
   local found = {}
   for at = 1, #all, 2 do
     if string.sub(all[at], 1, 2) == kind then
       local ok, place, weight, _, _, _, fair, _, holds = pcall(cmsgpack.unpack, all[at + 1])
-      -- of a lease with holds, the time at which one of them may end
+      -- of a lease with holds, when one of them may end
       if ok and type(holds) == 'table' then place = holds[5] end
       if ok and type(place) == 'number' and type(weight) == 'number' then
         found[#found + 1] = {
@@ -30,7 +28,7 @@ local function members(all, kind)
   return found
 end
 
--- Counts the leases and waiters again. Reads the whole record.
+-- Counts leases and waiters again, from the whole record.
 local function survey()
   local all = redis.call('HGETALL', resource)
   local waiters, held = members(all, 'w:'), many and members(all, 'h:') or {}
@@ -60,7 +58,7 @@ local function write_order(key, list)
   end
 end
 
--- If the orders do not agree with the record. Call it before any use of them.
+-- Before any use of the orders.
 local function reconcile()
   if not known or agree() then return end
   local waiters, held = survey()

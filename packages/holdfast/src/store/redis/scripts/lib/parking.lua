@@ -1,7 +1,7 @@
 --- @include "lib/processes.lua"
--- Parked waiters: see engine/parking.ts. Each is in two chains: that of its condition, in the order
--- of parking (`ahead`, `behind`), and that of all, the oldest poll first (`older`, `newer`). So
--- adding or removing one has a constant cost.
+-- Parked waiters, see engine/parking.ts. Each is in two chains, so a change has a constant cost:
+-- that of its condition, in the order of parking (`ahead`, `behind`), and that of all, the oldest
+-- poll first (`older`, `newer`).
 local entries, chains, changed = {}, {}, {}
 
 local function chain(name)
@@ -70,7 +70,7 @@ local function remove_parked(id)
   return e
 end
 
--- To save writes, only after half of the retention.
+-- As in engine/parking.ts.
 local function hear(id)
   local e = read_parked(id)
   if not e or e.till - now >= retention * 500 then return end

@@ -1,6 +1,6 @@
 --- @include "lib/record.lua"
 --- @include "lib/waiters.lua"
--- The processes of waiting acquisitions: see engine/processes.ts.
+-- The processes of waiters, see engine/processes.ts.
 local processes = {}
 
 local function read_process(id)

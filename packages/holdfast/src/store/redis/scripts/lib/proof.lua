@@ -1,11 +1,10 @@
--- Stands around each script: the reply repeats the last argument, a proof, so a client that gives a
--- command the reply to another one is noticed. A number becomes a text with the proof: cheaper to
--- parse for the client than a list.
+-- Stands around each script: the reply repeats the last argument, a proof (see proven-port.ts). A
+-- number becomes a text with the proof, which clients parse faster than a list.
 local proof = table.remove(ARGV)
 local function answer()
 --- @script
 end
--- Redis has this since 7.0. An older server refuses scripts with flags, so leases would be lost.
+-- Older servers than 7.0 refuse scripts with flags, so leases would be lost.
 if not redis.REDIS_VERSION then
   local info = redis.pcall('INFO', 'server')
   local version = type(info) == 'string' and string.match(info, 'redis_version:(%S+)')

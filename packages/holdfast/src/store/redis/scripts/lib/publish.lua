@@ -1,5 +1,4 @@
--- Messages to the channels of processes. The name of a sharded channel (on a cluster, see
--- cluster-channels.ts) ends with a hash tag.
+-- Messages to processes. A sharded channel's name (see cluster-channels.ts) ends with a hash tag.
 local function is_sharded(channel)
   return string.sub(channel, -1) == '}'
 end

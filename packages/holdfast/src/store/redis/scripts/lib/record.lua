@@ -10,22 +10,20 @@
 --   h:<id>      a lease that was granted at another capacity
 --   w:<id>      a waiter: see lib/fields.lua
 --   p:<owner>   the owner's lease
---   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight,
---               its channel, when it ends, and the number of its last change, if it was changed
+--   r:<id>      an owner's hold: see lib/holds.lua
 --   c:<id>      a parked waiter
 --   n:<process> a process with waiters: see lib/fields.lua
 --   l           the chain of all parked waiters: first, last, count
 --   l:<name>    the chain of those at a condition
 --
--- Values of up to 64 bytes let the server store a small hash in one piece. So a plain record has
--- two fields for its lease.
+-- A plain record has two fields for its lease: the server stores a small hash with values of up to
+-- 64 bytes in one piece. It is that of a mutex whose lease has no owner and no signals, whose
+-- waiters have the weight 1, no owner and no signal, and none is parked. The files of `short` act
+-- on it.
 --
--- A record is plain if it is that of a mutex, its lease has no owner and no signals, all waiters
--- have the weight 1, no owner and no signal, and none is parked. The files of `short` act on it.
---
--- Changes are collected in `writes`. `flush` writes them, after it has set the expiry of the key: a
--- server that is out of memory allows PEXPIREAT, and lets a script finish once it has written. So a
--- command never stops halfway.
+-- `flush` sets the key's expiry, and then writes the changes in `writes`: a server that is out of
+-- memory allows PEXPIREAT, and lets a script finish once it has written. So a command never stops
+-- halfway.
 local CHUNK = 1000
 
 local known = seen and true
@@ -33,11 +31,10 @@ local loaded, writes = {}, {}
 local kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
   1, 0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
-local forget -- the time until which the server keeps the key
+local forget -- until when the server keeps the key
 local plain = is_plain
--- True if leases have fields. That is also possible at a capacity of 1, after a greater one; and a
--- root stays `sole` if the capacity is raised. Without another lease, the capacity decides where a
--- lease is stored.
+-- Leases have fields, also at a capacity of 1 after a greater one; a root stays `sole` if the
+-- capacity is raised. Without another lease, the capacity decides.
 local many = false
 if plain then
   local h, _ = { weight = 1, owner = '', holds = '' }, nil
@@ -72,7 +69,7 @@ end
 if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l', 'm' }) end
 if plain and sole then UNPACK.about(loaded.m, sole) end
 
--- With the changes of this script; false if there is no such field.
+-- With this script's changes; false without the field.
 local function read(field)
   local value = writes[field]
   if value == nil then value = loaded[field] end
@@ -83,16 +80,15 @@ local function read(field)
   return value
 end
 
--- Called before the first write outside `flush`. A server that may not write fails here, before any
--- change and any push of a grant.
+-- Before the first write outside `flush`: a server that may not write fails here, before any change
+-- or push.
 local guarded = false
 local function guard()
   if known and not guarded then redis.call('PEXPIREAT', resource, forget) end
   guarded = true
 end
 
--- The fields after `meta` exist only after a signal, by or for the lease, or a change of its
--- weight.
+-- Present after a signal, by or for the lease, or a change of its weight.
 local function with_signals(h)
   local signalled, seq = h.signalled or '', h.seq or 0
   if signalled == '' and seq == 0 and not h.changes then return h.meta end
@@ -140,7 +136,7 @@ local function in_chunks(command, list)
   end
 end
 
--- Of other fragments, to `writes`. Returns the number of parked waiters.
+-- Of other fragments, to `writes`. Returns the parked waiters' number.
 local collect
 
 local function flush()

@@ -1,15 +1,13 @@
 --- @include "lib/clock.lua"
 --- @include "lib/kept.lua"
--- The summary is in `seen`; false if there is no record. If the record is plain (see
--- lib/record.lua), that is enough for the short paths.
+-- Without a record, `seen` is false. A plain record's summary is enough for the short paths.
 local is_plain = seen and string.byte(seen) == 195
 
 local function hand_offs_alone(hand_offs)
   return math.max(hand_offs, math.min(128, 8 * hand_offs))
 end
 
--- Also further fields. A server that is out of memory refuses HSET, but allows PEXPIREAT, and lets
--- a script finish that has written.
+-- Also further fields. PEXPIREAT first: see lib/record.lua.
 local function save(forget, kept, queued, ...)
   local done = redis.pcall('HSET', resource, 's', ...)
   if type(done) == 'table' then

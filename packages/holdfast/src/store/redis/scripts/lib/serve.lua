@@ -13,7 +13,7 @@ local function read_waiter(id)
 end
 
 local function save_waiter(w)
-  -- only waiters that were signalled have this value
+  -- only signalled waiters have it
   local signal = { w.signalled }
   writes['w:' .. w.id] = PACK.waiter(w, { tasks = w.tasks or 0, signalled = unpack(signal) })
 end
@@ -47,7 +47,7 @@ local function withdraw(id)
   return true
 end
 
--- As `reached`, for the first time that a channel has no subscriber.
+-- As `reached`, once a channel had no subscriber.
 local dead = {}
 local function push(channel, message)
   if dead[channel] then return false end
@@ -78,7 +78,7 @@ local function redeliver_signals()
   for _, condition in ipairs(list) do wake(condition, 1) end
 end
 
--- The script pushes before it writes the lease, but after `guard`: then no write can fail.
+-- Pushes before the lease is written, but after `guard`: then no write can fail.
 local function announce(w, own, lease)
   local h_fence, hand_offs, left, holds = nil, nil, lease * 1000, 1
   if own then
@@ -112,7 +112,7 @@ local function is_paused(w)
   return p and p.paused > 0
 end
 
--- The command names the waiter, or its process is alive and was notified.
+-- The command names the waiter, or its living process was notified.
 local function tell(w, self, own, lease)
   if w.id == self then return true end
   return not is_silent(w.id) and (w.channel == '' or announce(w, own, lease))

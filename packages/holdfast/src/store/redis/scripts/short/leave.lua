@@ -1,5 +1,4 @@
--- A waiter leaves the queue of a mutex that another acquisition holds.
--- Earns 70 % of the time of `release`.
+-- A waiter leaves the queue of a held mutex. Earns 70 % of the time of `release`.
 local function leave_queue()
   local process = 'n:' .. process_of(id)
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))

@@ -1,5 +1,4 @@
--- The only holder of a mutex releases it, and the first waiter is granted.
--- Earns 73 % of the time of `release`.
+-- A mutex' only holder releases it to the first waiter. Earns 73 % of the time of `release`.
 if is_own then
   local first, ticket = first_waiter()
   if first then

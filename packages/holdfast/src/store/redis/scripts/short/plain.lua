@@ -3,22 +3,21 @@
 --- @include "lib/push.lua"
 -- What several short paths share.
 --
--- The files of this folder are short paths: the usual cases of commands, before the functions of
--- the general path are made. One rule holds for all: a short path gives the same answer, writes and
--- pushes as the general path, or does nothing. Each says what it earns of the time of its script,
--- as `npm run bench -- --short` measures it; below 5 % it goes.
+-- Short paths are the usual cases of commands, before the general path's functions are made. One
+-- rule holds for all: a short path gives the same answer, writes and pushes as the general path, or
+-- does nothing. Each says what it earns of its script's time, as `npm run bench -- --short`
+-- measures it; below 5 % it goes.
 --
--- In a plain record only the first waiter can be granted, so nothing is left to serve after one
--- grant.
+-- In a plain record only the first waiter can be granted, so one grant leaves none to serve.
 
--- Takes the first waiter from the queue; nil if there is none, if the server refuses the write, or
--- if the user may not call ZPOPMIN.
+-- From the queue; nil if there is none, the server refuses the write, or the user may not call
+-- ZPOPMIN.
 local function first_waiter()
   local popped = redis.pcall('ZPOPMIN', queue)
   return popped[1], popped[2]
 end
 
--- With `change` waiters more; it sent a command now if its patience is above 0.
+-- `change`: the new waiters. A patience above 0: it sent a command now.
 local function counted(packed, change, patience)
   local waiters, heard, till, paused = 0, 0, 0, nil
   if packed then
@@ -31,8 +30,8 @@ local function counted(packed, change, patience)
   return packed_process(waiters + change, heard, till, paused)
 end
 
--- `id` was the head of the queue, the lock is free. False if that waiter counts as dead or pauses,
--- or the record does not know it; otherwise the end of its lease.
+-- The end of its lease, for the head `id` of a free lock's queue; false if that waiter counts as
+-- dead or pauses, or is unknown to the record.
 local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget, ...)
   local process = 'n:' .. process_of(id)
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))

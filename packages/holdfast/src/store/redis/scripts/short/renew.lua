@@ -1,5 +1,4 @@
--- The only lease is renewed.
--- Earns 76 % of the time of `renew`.
+-- The only lease. Earns 76 % of the time of `renew`.
 if is_plain and not channel then
   local rest, expires, forget = UNPACK_HEAD.plain(seen, 'expires kept')
   local queued, holder = UNPACK_REST.plain(seen, rest, 'queued holder')
