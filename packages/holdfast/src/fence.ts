@@ -3,7 +3,7 @@
  *
  * The resource stores the greatest fence that it has seen and refuses a smaller one; an equal one
  * is accepted, because one lease may write many times. A paused holder that continues after its
- * lease has ended has a smaller fence than the holder after it, so its write is refused (Martin
+ * lease has ended has a smaller fence than the next holder, so its write is refused (Martin
  * Kleppmann, "How to do distributed locking", 2016).
  */
 import { randomBytes } from 'node:crypto';
@@ -22,8 +22,8 @@ export interface FenceSql {
   /** Creates the table of the fences, if there is none; also from several processes at once. */
   readonly createTable: string;
   /**
-   * Moves the fence of a name forward. `$1` is the name, for example the key of the lock, and `$2`
-   * the fence of the lease. Affects one row if the writes of this lease are accepted, and none if a
+   * Moves the fence of a name forward. `$1` is the name, such as the key of the lock, and `$2` the
+   * fence of the lease. Affects one row if the writes of this lease are accepted, and none if a
    * later holder has been there: then roll back.
    */
   readonly advance: string;
@@ -31,8 +31,8 @@ export interface FenceSql {
 
 /**
  * SQL for a table with one fence for each name. Run `advance` in the transaction of your writes,
- * before them: the row stays locked until the transaction ends, so no earlier holder can write
- * between the check and the writes.
+ * before them: the row stays locked until its end, so no earlier holder can write between the check
+ * and the writes.
  */
 export const postgres: FenceSql = {
   // `IF NOT EXISTS` fails if another transaction creates the table at the same time
@@ -63,8 +63,8 @@ export interface MysqlFenceSql {
 
 /**
  * As {@link postgres}, for InnoDB tables of MySQL and MariaDB. Run `advance` and then `accepted` in
- * the transaction of your writes, before them. The number of affected rows of `advance` says
- * nothing: it depends on a flag of the connection.
+ * the transaction of your writes, before them. `advance`'s number of affected rows says nothing: it
+ * depends on a flag of the connection.
  */
 export const mysql: MysqlFenceSql = {
   // bytes: a text would be compared without regard to case
@@ -74,13 +74,13 @@ export const mysql: MysqlFenceSql = {
 ) ENGINE = InnoDB`,
   advance: `INSERT INTO holdfast_fences (name, fence) VALUES (?, ?)
 ON DUPLICATE KEY UPDATE fence = GREATEST(fence, VALUES(fence))`,
-  // FOR UPDATE reads the present row, not that of the beginning of the transaction
+  // FOR UPDATE reads the present row, not that of the transaction's beginning
   accepted: 'SELECT 1 FROM holdfast_fences WHERE name = ? AND fence = ? FOR UPDATE',
 };
 
 /**
  * A statement as a fragment of a client that writes SQL as a tagged template: `sql` of Drizzle,
- * Kysely or postgres.js, or `Prisma.sql`. Knex has no tag; this one does:
+ * Kysely or postgres.js, or `Prisma.sql`. For Knex:
  * `(texts, ...values) => trx.raw(texts.join('?'), values)`.
  * @param tag gets the texts between the places, and the values; returns the result
  * @param statement a statement of this entry, or one with `$1`, `$2` … in this order, or with `?`
@@ -103,11 +103,11 @@ export function fragment<Result>(
 export interface StoredObject {
   /** As the store gives it. */
   readonly etag: string;
-  /** The fence in the metadata; `undefined` if the object has none, which is less than any. */
+  /** Of the metadata; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;
 }
 
-/** The value of the header `If-Match` or `If-None-Match`. */
+/** The value of `If-Match` or `If-None-Match`. */
 export interface PutCondition {
   readonly ifMatch?: string;
   readonly ifNoneMatch?: '*';
@@ -115,25 +115,25 @@ export interface PutCondition {
 
 /** One object of a store with conditional writes. */
 export interface FencedObject {
-  /** Reads the metadata; `undefined` if there is no object. */
+  /** Reads the metadata; `undefined` without an object. */
   readonly head: () => Promise<StoredObject | undefined>;
   /**
-   * Writes the object, with the fence in its metadata, if the condition is met. Resolves to false
-   * if the store answers that it is not: with status 412, with 409 (several conditional writes at
-   * once), or with 404 to `If-Match` (the object was removed).
+   * Writes the object, with the fence in its metadata, if the condition is met. False if the store
+   * answers that it is not: with status 412, with 409 (several conditional writes at once), or with
+   * 404 to `If-Match` (the object was removed).
    */
   readonly put: (condition: PutCondition, fence: string) => Promise<boolean>;
 }
 
-/** After so many faster writers, the answers of the store cannot be right. */
+/** After so many faster writers, the store's answers cannot be right. */
 const PUTS = 100;
 
 /**
- * Writes an object to an object store, unless a later holder has written: then resolves to false.
- * If another writer is faster, it reads the metadata again and repeats. Rejects as `head` and `put`
- * do; then the object may have been written, and the call may be repeated.
+ * Writes an object to an object store; false if a later holder has written. If another writer is
+ * faster, it reads the metadata again and repeats. Rejects as `head` and `put` do; then the object
+ * may have been written, and the call may be repeated.
  * @param fence of the lease under which the object was computed
- * @throws HOLDFAST_BAD_OPTION if the given or the stored fence is not valid, or if `head` reads an
+ * @throws HOLDFAST_BAD_OPTION if the given or the stored fence is not valid, or `head` reads an
  *   object without an ETag: nothing is written then
  */
 export async function fencedPut(object: FencedObject, fence: number): Promise<boolean> {
@@ -143,7 +143,7 @@ export async function fencedPut(object: FencedObject, fence: number): Promise<bo
     const seen = Number(stored?.fence ?? 0);
     checkFence(seen);
     if (seen > fence) return false;
-    // without its value, a client leaves out the header, and the write has no condition
+    // without its value a client omits the header, and the write has no condition
     if (stored !== undefined && !isText(stored.etag)) {
       throw badOption('etag', 'the ETag of the object, which head() reads', stored.etag);
     }
@@ -167,9 +167,8 @@ redis.call('HSET', KEYS[1], 'value', ARGV[1], 'fence', ARGV[2])
 return '1 ' .. ARGV[3]`;
 
 /**
- * Writes a value to Redis or Valkey, unless a later holder has written: then resolves to false. The
- * key is a hash with the fields `value` and `fence`. A value that is written without this function
- * is not protected.
+ * Writes a value to Redis or Valkey; false if a later holder has written. The key is a hash with
+ * the fields `value` and `fence`. A value that is written without this function is not protected.
  *
  * Rejects with HOLDFAST_UNCERTAIN if the client fails: the value may have been written, and the
  * call may be repeated. Rejects with HOLDFAST_REFUSED if the server answers with an error.

@@ -1,6 +1,6 @@
 /**
- * The entry `holdfast/handover`: a lease as text, which another process adopts. Both processes then
- * have the same lease: each renews it and hears of its loss, and each may release it.
+ * The entry `holdfast/handover`: a lease as text, which another process adopts. Both then have the
+ * same lease: each renews it and hears of its loss, and each may release it.
  */
 import { checkObject } from './base/checks.js';
 import type { Core } from './acquire/core.js';
@@ -55,9 +55,9 @@ interface Written {
   readonly weight: number;
   readonly ttl: number;
   readonly owner: string;
-  /** What was left of `maxHold`, in ms; left out without a limit. */
+  /** The rest of `maxHold`, in ms; omitted without a limit. */
   readonly maxHold?: number;
-  /** The number of the last change of the weight, and of the last signal. */
+  /** Of the last change of the weight, and of the last signal. */
   readonly changes: number;
   readonly signals: number;
 }
@@ -74,7 +74,7 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
   const { clock } = core;
   const leases = partsOf(core, lease).map(({ hold }, at): Written => {
     const { key, id, index, fence, holdUntil, root, terms } = hold;
-    // a lease that a local task continues has another fence, which the other process cannot know
+    // a local task that continues it would have a fence that the other process cannot know
     root.reserved = 0;
     const { weight, extras } = root;
     const { ttl, owner } = terms;
@@ -88,9 +88,9 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
 }
 
 /**
- * Writes a lease as text and ends it in this process, without releasing the lock, which now lasts
- * for its remaining time, and until a process adopts it. `signal` of a lease does not abort; that
- * of a leader's term does, because the term is over here.
+ * Writes a lease as text and ends it in this process, without releasing the lock, which lasts for
+ * its remaining time, and until a process adopts it. `signal` of a lease does not abort; that of a
+ * leader's term does, because the term is over here.
  */
 export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
   const text = toText(holdfast, lease);
@@ -106,7 +106,7 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Lea
  * lease; one instance may not have it twice.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
- * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version, or that of a leader's term.
+ * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version, or of a leader's term.
  */
 export async function adopt(
   holdfast: HoldfastCore,
@@ -163,7 +163,7 @@ async function adopted(core: Core, written: Written, options: AdoptOptions): Pro
   // a number that the store has seen counts as a late duplicate
   root.extras.changes = written.changes + NUMBERS;
   root.extras.signals = written.signals + NUMBERS;
-  // the store says for how long it is held
+  // the store says for how long
   root.doubted = true;
   try {
     if ((await core.watchdog.inquiries.standing(root)) === 'granted') return root;
@@ -199,7 +199,7 @@ function partsOf(core: Core, lease: Lease | MultiLease | Leadership): readonly L
     if (one.besides) throw badOption('lease', 'one without the lock of another library', lease);
     one.assertHeld();
   }
-  // a term may end before its lease does
+  // a term may end before its lease
   if (lease instanceof Leadership && lease.signal.aborted) throw lease.signal.reason;
   return parts;
 }
@@ -228,7 +228,7 @@ function parse(text: string): Parsed {
   throw badOption('text', `a lease in format ${FORMAT}, as toText() and handOver() write it`, text);
 }
 
-/** The whole numbers in the text, each with its least value. */
+/** The whole numbers in the text, and their least values. */
 const WHOLE = { index: 0, fence: 1, weight: 1, changes: 0, signals: 0 } as const;
 const DAY = 86_400_000;
 

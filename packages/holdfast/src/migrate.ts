@@ -1,6 +1,6 @@
 /**
  * The entry `holdfast/migrate`: a mutex that programs with redlock, redis-semaphore or Redisson
- * respect, for a rollout in which old and new programs run at the same time.
+ * respect, for a rollout in which old and new programs run together.
  */
 import type { HoldfastCore } from './instance/holdfast-core.js';
 import { BothLocks, type BothLocksOptions } from './instance/migrate/both-locks.js';
@@ -27,8 +27,8 @@ export type { OldLock } from './instance/migrate/old-lock.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './base/options.js';
 
 /**
- * Returns a mutex that holds two locks: the Holdfast lock of `key`, and that of another library.
- * Programs that use only one of the two libraries exclude it. No request is sent.
+ * Returns a mutex that holds two locks: the Holdfast lock of `key`, and another library's. Programs
+ * that use only one of the two exclude it. No request is sent.
  * @param old the lock of the other library
  */
 export function besides(

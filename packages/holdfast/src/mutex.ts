@@ -14,7 +14,7 @@ export type { Clock, Timer } from './base/clock.js';
 export type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 
 /**
- * Returns the mutex of a key, as `Holdfast.mutex` does, but without conditions.
+ * The mutex of a key, as `Holdfast.mutex` returns it, but without conditions.
  * @param holdfast may also be a `Holdfast`
  * @param key non-empty, at most 1,024 bytes
  */

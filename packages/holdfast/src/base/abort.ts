@@ -1,13 +1,13 @@
 /**
- * One listener for each abort signal, also with many waiters: a program often passes one shutdown
- * signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
+ * One listener for each abort signal, however many waiters: a program passes one shutdown signal to
+ * all acquisitions, and Node warns of a leak from the eleventh listener on.
  */
 
 import { known } from './checks.js';
 import { badOption, HoldfastError } from './errors.js';
 import { quote } from './text.js';
 
-/** Options of a call that sends one request. */
+/** Of a call that sends one request. */
 export interface CallOptions {
   /**
    * Ends the wait for the answer: the call rejects with `HOLDFAST_ABORTED`. The request may have
@@ -25,8 +25,8 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 const listeners = new WeakMap<AbortSignal, () => void>();
 
 /**
- * Calls back once when the signal aborts, in the order of the calls. Does not check whether it has
- * aborted already. Returns a function that removes the callback.
+ * Calls back once when the signal aborts, in the order of the calls; not if it has aborted already.
+ * The returned function removes the callback.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const entry = (): void => callback();
@@ -44,7 +44,7 @@ function listen(signal: AbortSignal, entries: Set<() => void>): void {
   const aborted = (): void => {
     forget(signal, entries);
     for (const entry of entries) {
-      // an entry that an earlier callback removed is not called
+      // not one that an earlier callback removed
       if (entries.delete(entry)) entry();
     }
   };
@@ -69,7 +69,7 @@ export function checkCall(options: CallOptions): void {
   throw badOption('signal', 'an AbortSignal', signal);
 }
 
-/** Rejects earlier if the signal of the call aborts. */
+/** Rejects earlier if the call's signal aborts. */
 export async function unlessAborted<T>(
   options: CallOptions | undefined,
   call: () => Promise<T>,

@@ -1,13 +1,13 @@
 /**
- * Objects that come and go, in order. The links are in the objects.
+ * Objects that come and go, in order; the links are in them.
  *
- * A `Map` or a `Set` makes a new table after some hundred changes. A dead table in the old
- * generation of the heap keeps its entries and the next table alive, so short-lived objects move to
- * the old generation, where collecting them costs more than a lock ([decision
+ * A `Map` or a `Set` makes a new table after some hundred changes. A dead table in the heap's old
+ * generation keeps its entries and the next table alive, so short-lived objects move there, where
+ * collecting them costs more than a lock ([decision
  * 15](../../../../docs/decisions/0015-uncontended-pair.md)).
  */
 
-/** An object that may be in one chain at a time. */
+/** In one chain at a time. */
 export class Link {
   chain: object | undefined;
   before: Link | undefined;
@@ -45,7 +45,7 @@ export class Chain<T extends Link> {
     return true;
   }
 
-  /** A copy, so objects may come and go while the caller uses it. */
+  /** A copy: objects may come and go meanwhile. */
   all(): T[] {
     const all: T[] = [];
     for (let one: Link | undefined = this.first; one !== undefined; one = one.after) {
@@ -56,12 +56,12 @@ export class Chain<T extends Link> {
 }
 
 /**
- * Objects that are seldom looked for by their id. A search makes an index of the present objects;
- * those that come and go between two searches are never in it.
+ * Objects that are seldom looked for by id. A search indexes the present ones; those that come and
+ * go between two searches are never indexed.
  */
 export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
   readonly #index = new Map<string, T>();
-  /** The last one that is in the index: none behind it is. */
+  /** The last indexed one: none behind it is. */
   #indexed: Link | undefined;
 
   override remove(one: T): boolean {

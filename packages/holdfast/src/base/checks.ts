@@ -6,25 +6,25 @@ import { MARK } from './marker-key.js';
 const KEY_BYTES_MAX = 1024;
 export const TEXT_MAX = 200;
 
-/** Non-empty, well-formed text of at most 200 characters. */
+/** Non-empty, well-formed, at most 200 characters. */
 export function checkOwner(owner: unknown, name = 'owner'): string {
   return nonEmpty(name, text(name, owner, '', TEXT_MAX));
 }
 
-/** Non-empty, well-formed text of at most 1,024 bytes in UTF-8. */
+/** Non-empty, well-formed, at most 1,024 bytes in UTF-8. */
 export function checkKey(key: unknown, name = 'key'): string {
   const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
   if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
   if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
     throw badOption(name, expected, key);
   }
-  // all lone surrogates are encoded as the same character: two keys would become one
+  // all lone surrogates have one encoding: two keys would become one
   if (/\p{Surrogate}/u.test(key))
     throw badOption(name, 'well-formed Unicode without lone surrogates', key);
   return key;
 }
 
-/** A key without the character of the keys of markers. */
+/** Without the character of markers' keys. */
 export function checkLockKey(key: unknown, name = 'key'): string {
   const checked = checkKey(key, name);
   if (!checked.includes(MARK)) return checked;
@@ -46,7 +46,6 @@ export function duration(
   return value;
 }
 
-/** A whole number in a range. */
 export function whole(
   name: string,
   value: unknown,
@@ -61,7 +60,6 @@ export function whole(
   return value as number;
 }
 
-/** True or false. */
 export function flag(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw badOption(name, 'true or false', value);
@@ -85,7 +83,7 @@ export function checkObject(name: string, value: unknown): asserts value is obje
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
 }
 
-/** An object without other options. A misspelt one would otherwise be ignored. */
+/** Without other options: a misspelt one would be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   checkObject(name, value);
   for (const option of Object.keys(value)) {

@@ -1,14 +1,13 @@
 /**
- * Copies foreign errors for the `cause` of our errors. A client attaches the command and its
- * arguments to its errors, perhaps the password of a login. A copy has only the name, the message,
- * the code and the stack.
+ * Copies foreign errors for the `cause` of ours: name, message, code and stack. A client attaches
+ * the command and its arguments, perhaps a password.
  */
 import { escaped, printable } from './text.js';
 
 const DEPTH = 4;
 const STACK_MAX = 4000;
 
-/** A value that is not an error becomes one; `undefined` stays. */
+/** Another value becomes an error; `undefined` stays. */
 export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undefined {
   if (cause === undefined || depth === 0) return undefined;
   if (!(cause instanceof Error)) {
@@ -25,7 +24,7 @@ export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undef
   return copy;
 }
 
-/** The frames of the original, below the name and the message of the copy. */
+/** The original's frames, below the copy's name and message. */
 function stackOf(original: Error, { name, message }: Error): string {
   const lines = (original.stack ?? '').slice(0, STACK_MAX).split('\n');
   const places = lines.filter((line) => /^\s+at /u.test(line)).map(escaped);

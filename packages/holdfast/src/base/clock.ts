@@ -1,67 +1,65 @@
 /**
- * The only file that reads the clocks of the machine.
+ * The only file that reads the clocks of the machine. All other code gets a `Clock`, so tests and
+ * the simulator control time.
  *
- * All other code gets a `Clock`, so that tests and the simulator control time. It measures
- * durations only: the wall clock of a client is never sent to a server, nor compared with that of
- * another machine.
+ * It measures durations only: a client's wall clock is never sent to a server, nor compared with
+ * another machine's.
  */
 
 export interface Timer {
   cancel(): void;
 }
 
-/** The clock of one process. */
+/** Of one process. */
 export interface Clock {
   /**
    * The monotonic clock in milliseconds, with fractions. Never set, never steps. It may stop while
    * the machine is suspended.
    */
   now(): number;
-  /** The wall clock in milliseconds, used only to detect a suspend. */
+  /** The wall clock in milliseconds, only to detect a suspend. */
   wall(): number;
   /**
-   * Calls back once after `ms`, maybe slightly early; a caller that needs the exact time reads
-   * `now`. A `weak` timer does not keep the process alive.
+   * Calls back once after `ms`, maybe slightly early; read `now` for the exact time. A `weak` timer
+   * does not keep the process alive.
    */
   after(ms: number, callback: () => void, weak?: boolean): Timer;
   /**
    * Calls back when all data that has arrived by now (in sockets, or on its way inside this
-   * process) was handed to its readers. Without this method, the library waits for two turns of the
-   * event loop.
+   * process) was handed to its readers. Default: after two turns of the event loop.
    */
   afterIo?(callback: () => void): void;
 }
 
 /**
- * Calls back after one phase of input and output. After a stall of the event loop, timers run
- * before sockets are read. So a deadline that passed during the stall is judged only after the
- * answers that arrived in time were read.
+ * After a stall of the event loop, timers run before sockets are read. So a deadline that passed
+ * during the stall is judged one phase of input and output later, when the answers that arrived in
+ * time were read.
  */
 export function afterIo(clock: Clock, callback: () => void): void {
   if (clock.afterIo === undefined) twoTurns(callback);
   else clock.afterIo(callback);
 }
 
-/** Taken once: fake timers of a test may replace it later. */
+/** Taken once: a test's fake timers may replace it. */
 const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
 
 /** Taken once, too. */
 export const nextTurn: (callback: () => void) => void = setImmediate;
 
-/** Calls back after all promise jobs of this step, also those they begin. */
+/** After all promise jobs of this step, also those they begin. */
 export function afterStep(callback: () => void): void {
   nextTick(callback);
 }
 
-/** Calls back after the immediates that are set by now. */
+/** After the immediates that are set by now. */
 export function afterTurn(callback: () => void): void {
   setImmediate(callback);
 }
 
 /**
- * The first turn may be the rest of the current one, whose sockets were read before the stall: an
- * immediate that is set while sockets are read runs right after them. The second turn begins with a
- * full phase of reading.
+ * The first turn may be the rest of the current one, whose sockets were read before the stall. The
+ * second begins with a full phase of reading.
  */
 function twoTurns(callback: () => void): void {
   setImmediate(() => setImmediate(callback));

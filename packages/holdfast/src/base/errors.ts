@@ -1,6 +1,6 @@
 /**
  * The error class and its codes. A refusal is a value (`tryAcquire` resolves to `null`), a failure
- * is an error, and an unknown outcome has its own code.
+ * an error, and an unknown outcome has its own code.
  */
 import { similar } from './similar.js';
 import { escaped, quote } from './text.js';
@@ -12,8 +12,8 @@ import { escaped, quote } from './text.js';
  *   request was sent.
  * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted, and the store answered
  *   until then. The caller holds nothing.
- * - `HOLDFAST_ABORTED`: the signal of the caller aborted during the wait; `cause` is its reason.
- *   The caller holds nothing, except after a wait at a condition: then the lock is held again.
+ * - `HOLDFAST_ABORTED`: the caller's signal aborted during the wait; `cause` is its reason. The
+ *   caller holds nothing, except after a wait at a condition: then the lock is held again.
  * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same
  *   `sharedBy` already holds the read lock or fewer permits, or has the most holds, or the server
  *   itself refused (memory, permission). The caller holds what it held before.
@@ -21,16 +21,14 @@ import { escaped, quote } from './text.js';
  *   permits, count or parties, which the message names. The caller holds nothing.
  * - `HOLDFAST_LOST`: a lease ended before its holder released it.
  * - `HOLDFAST_NOT_HELD`: code that needs a lock runs without it, see `assertLocked`.
- * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not before the wait limit passed, or it
- *   refuses commands for now (a replica, a fail-over); `cause` is the last failure. The caller
- *   holds nothing: a grant that was made nevertheless is withdrawn as soon as the store answers
- *   again, and otherwise expires. Also if the code of the store could not be loaded at the first
- *   call.
- * - `HOLDFAST_UNACKNOWLEDGED`: the store granted the lock, but fewer replicas than the option
- *   `replicas` confirmed it in time. The grant is released; the caller holds nothing.
+ * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not within the wait limit, or it refuses
+ *   commands for now (a replica, a fail-over); `cause` is the last failure. The caller holds
+ *   nothing: a grant that was made nevertheless is withdrawn when the store answers again, or
+ *   expires. Also if the store's code could not be loaded at the first call.
+ * - `HOLDFAST_UNACKNOWLEDGED`: fewer replicas than the option `replicas` confirmed the grant in
+ *   time. It is released; the caller holds nothing.
  * - `HOLDFAST_UNCERTAIN`: a release, an extension or a forced release was sent and not answered, so
- *   it may or may not have happened; or a lease is in doubt, so it may or may not be held, see
- *   `Lease.verify`.
+ *   it may have happened; or a lease is in doubt, so it may be held, see `Lease.verify`.
  * - `HOLDFAST_BROKEN`: a barrier or latch cannot open in this generation: a party crashed, gave up
  *   or was late, or it was reset. All its waiters are rejected.
  * - `HOLDFAST_CLOSED`: this `Holdfast` was closed.
@@ -51,13 +49,13 @@ export type HoldfastErrorCode =
 
 const BRAND = Symbol.for('holdfast.error');
 const PAGE = 'npm:holdfast/docs/errors.md';
-/** The end of a message. The message of another error may be a part of a new one. */
+/** The end of a message, which may be a part of another error's. */
 const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 
 /** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
   readonly code: HoldfastErrorCode;
-  /** The key that the error concerns, if there is one. */
+  /** That the error concerns, if any. */
   readonly key: string | undefined;
   /**
    * The option that is not valid (`HOLDFAST_BAD_OPTION`), or differs from the value in use
@@ -86,22 +84,18 @@ export class HoldfastError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** `instanceof` also accepts an error of another copy: another version, or another format. */
+  /** Also for an error of another copy: another version, or another format. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isHoldfastError(value);
   }
 }
 
-/**
- * True for an error of Holdfast, of this or of another installed copy, with the given code, if
- * there is one.
- */
+/** True for an error of Holdfast, of any installed copy, with the given code, if there is one. */
 export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
   if (typeof error !== 'object' || error === null || !(BRAND in error)) return false;
   return code === undefined || (error as unknown as HoldfastError).code === code;
 }
 
-/** The error for an option that is not valid. */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
   const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });

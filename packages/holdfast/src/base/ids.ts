@@ -1,10 +1,10 @@
 /**
- * Unique ids: a part for the process, and a counter. They contain no spaces.
+ * Unique ids: a part for the process, and a counter; no spaces.
  *
- * Copies of a process must not share ids. The process part is drawn when first needed, and again in
- * each process that starts from a snapshot of Node. A machine that is cloned, or restored from a
- * copy of its memory, is detected only by a jump of its clocks; the ids then get a new prefix
- * before the counter.
+ * Copies of a process must not share ids. The process part is drawn at first use, and again in each
+ * process that starts from a snapshot of Node. A machine that is cloned, or restored from a copy of
+ * its memory, shows it only by a jump of its clocks; its ids then get a new prefix before the
+ * counter.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { type Clock, systemClock } from './clock.js';
@@ -16,7 +16,7 @@ export class Ids {
   #process: string | undefined;
   #count = 0;
   #sleeps = 0;
-  /** The beginning of the counter, since the clocks last jumped. */
+  /** Of the counter, since the clocks last jumped. */
   #beginning = '';
 
   constructor(randomSource: RandomSource = systemRandomSource, clock: Clock = systemClock) {
@@ -32,7 +32,7 @@ export class Ids {
     return this.#process;
   }
 
-  /** @param sleeps how many suspends or clock jumps were detected so far */
+  /** @param sleeps suspends and clock jumps that were detected */
   next(sleeps = 0): string {
     if (sleeps !== this.#sleeps) {
       this.#sleeps = sleeps;
@@ -42,7 +42,7 @@ export class Ids {
     return `${this.#process ?? this.process}.${this.#beginning}${this.#count.toString(36)}`;
   }
 
-  /** Two copies of a machine may draw the same random value, but not at the same microsecond. */
+  /** Two copies of a machine may draw one random value, but not at the same microsecond. */
   #beginAnew(): void {
     const { wall, now } = { wall: this.#clock.wall(), now: this.#clock.now() };
     const numbers = [wall, (now % 1e6) * 1e3, this.#randomSource.fraction() * 36 ** 6];

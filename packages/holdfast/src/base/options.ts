@@ -1,7 +1,7 @@
 /**
- * The options of a `Holdfast`, of a lock and of an acquisition, with their defaults and limits.
- * Those of each other primitive are in its file. The settings of a `Holdfast` are resolved once and
- * frozen. All durations are in milliseconds.
+ * The options of a `Holdfast`, of a lock and of an acquisition, with defaults and limits; other
+ * primitives have theirs in their files. The settings of a `Holdfast` are resolved once and frozen.
+ * All durations are in milliseconds.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { checkClock, checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
@@ -11,7 +11,6 @@ import type { HoldfastWarning } from './warning.js';
 import { over } from './given.js';
 import { checkPrefix, PREFIX } from './prefix.js';
 
-/** All of them are optional. */
 export interface HoldfastOptions {
   /**
    * The prefix of all key and channel names in the store: at most 100 characters, without braces
@@ -19,11 +18,11 @@ export interface HoldfastOptions {
    */
   readonly prefix?: string | undefined;
   /**
-   * The length of a lease. If a holder crashes, its lock is free after this time at the latest. 10
-   * to 86,400,000; default 10,000.
+   * The length of a lease. If a holder crashes, its lock is free after this time. 10 to 86,400,000;
+   * default 10,000.
    */
   readonly ttl?: number | undefined;
-  /** Whether leases are renewed while they are held. Default `true`. */
+  /** Whether held leases are renewed. Default `true`. */
   readonly renew?: boolean | undefined;
   /**
    * The first length of a lease that is granted to a waiter, if shorter than `ttl`; renewal extends
@@ -33,24 +32,23 @@ export interface HoldfastOptions {
   readonly claimWindow?: number | undefined;
   /**
    * The longest time to wait for the answer to one request, from when it is sent; independent of
-   * the timeouts of the client. Default 2,000.
+   * the client's timeouts. Default 2,000.
    */
   readonly requestTimeout?: number | undefined;
   /**
-   * The most requests under way at one server, besides renewals and polls. Further ones wait for
-   * their turn in order; a release goes before an acquisition of another key. 1 to 1,000,000;
-   * default 2,000.
+   * The most requests under way at one server, besides renewals and polls. Others wait in order; a
+   * release goes before an acquisition of another key. 1 to 1,000,000; default 2,000.
    */
   readonly maxRequests?: number | undefined;
   /**
-   * After this time without an answer of the store a waiting acquisition rejects with
-   * `HOLDFAST_UNREACHABLE`. Default 10,000.
+   * A waiting acquisition rejects with `HOLDFAST_UNREACHABLE` after this time without an answer of
+   * the store. Default 10,000.
    */
   readonly unreachableAfter?: number | undefined;
   /**
    * The most acquisitions of this process that wait for one mutex, and the longest queue of a key
-   * in the store, where tasks of a process that wait for a mutex together count once. Further
-   * acquisitions are rejected with `HOLDFAST_REFUSED`. Default 10,000.
+   * in the store, where tasks of a process that wait for a mutex together count once. Further ones
+   * are rejected with `HOLDFAST_REFUSED`. Default 10,000.
    */
   readonly maxQueue?: number | undefined;
   /**
@@ -63,22 +61,22 @@ export interface HoldfastOptions {
    */
   readonly localHandOffs?: number | undefined;
   /**
-   * How long the store remembers a key after its last use. Fences keep growing unless the clock of
-   * the server is set back by more than this. 1,000 to 86,400,000; at least three times
-   * `claimWindow`; default 60,000.
+   * How long the store remembers a key after its last use. Fences keep growing unless the server's
+   * clock is set back by more. 1,000 to 86,400,000; at least three times `claimWindow`; default
+   * 60,000.
    */
   readonly retention?: number | undefined;
-  /** How long the wake connection stays open after the last waiter has left. Default 30,000. */
+  /** How long the wake connection stays open after the last waiter. Default 30,000. */
   readonly linger?: number | undefined;
   /**
-   * Free text that `inspect` and `list` show, for example the name of the service or job. At most
-   * 200 characters.
+   * Free text that `inspect` and `list` show, such as the name of the service or job. At most 200
+   * characters.
    */
   readonly label?: string | undefined;
   /**
    * Closes this instance when the process receives one of these signals; when all instances are
-   * closed, the signal ends the process as usual. If the program has a handler of its own for it,
-   * that handler decides when the process ends. Default: none.
+   * closed, the signal ends the process as usual, unless the program has a handler for it, which
+   * then decides that. Default: none.
    */
   readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
   /** The default of `wait` for mutexes, semaphores, read-write locks, `allOf`. */
@@ -101,7 +99,7 @@ export interface HoldfastOptions {
    */
   readonly onLost?: ((lost: LostLease) => void) | undefined;
   /**
-   * Called with warnings, see `HoldfastWarningCode`. They are published on the channel
+   * Called with warnings, see `HoldfastWarningCode`, which are published on the channel
    * `holdfast:warning` of `diagnostics_channel` too. Nothing is printed.
    */
   readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
@@ -113,27 +111,26 @@ export interface HoldfastOptions {
   /**
    * With `replicas`: how long a master must have had its memory before a grant counts, in ms. After
    * the start of a master, also the first one, calls get no lock for this time: they wait, and
-   * reject with `HOLDFAST_UNREACHABLE` after `unreachableAfter`. At least the longest ttl of the
-   * locks that other processes use; 0 switches it off, which makes restarts unsafe. Up to
-   * 86,400,000. Default: the ttl of the lock.
+   * reject with `HOLDFAST_UNREACHABLE` after `unreachableAfter`. At least the longest ttl of other
+   * processes' locks; 0 switches it off, which makes restarts unsafe. Up to 86,400,000. Default:
+   * the ttl of the lock.
    */
   readonly restartGuard?: number | undefined;
   /**
    * By how many ms the clocks of the servers may differ, if one may continue the locks of another.
    * A lease lasts longer in the store by this time than its holder believes, so it does not end
-   * early at a server whose clock is ahead by less. The lock of a holder that crashes is free after
-   * its ttl and this time. The same in all processes. 0 to 60,000; default 0.
+   * early at a server whose clock is ahead by less. A crashed holder's lock is free after its ttl
+   * and this time. Equal in all processes. 0 to 60,000; default 0.
    */
   readonly clockMargin?: number | undefined;
-  /** How long `close()` waits for the holders to release their leases. Default 10,000. */
+  /** How long `close()` waits for holders to release. Default 10,000. */
   readonly grace?: number | undefined;
-  /** The clock, for tests. */
+  /** For tests. */
   readonly clock?: Clock | undefined;
-  /** The source of random values, for simulations. @internal */
+  /** For simulations. @internal */
   readonly randomSource?: RandomSource | undefined;
 }
 
-/** A lease that was lost. */
 export interface LostLease {
   readonly key: string;
   /** See `Lease.id`. */
@@ -145,7 +142,7 @@ export interface LostLease {
   readonly held: number;
 }
 
-/** Options of one lock, or of one acquisition of it. They override those of the `Holdfast`. */
+/** Options of one lock, or of one acquisition. They override those of the `Holdfast`. */
 export interface LockOptions {
   /** See {@link HoldfastOptions.ttl}. */
   readonly ttl?: number | undefined;
@@ -154,23 +151,23 @@ export interface LockOptions {
   /** The longest time for which a lease is renewed; then it ends. Default: no limit. */
   readonly maxHold?: number | undefined;
   /**
-   * Whether the lock is granted in strict order of arrival across all processes. Default `false`:
-   * the waiters of one process may come first, see {@link HoldfastOptions.localHandOffs}.
+   * Strict order of arrival across all processes. Default `false`: the waiters of one process may
+   * come first, see {@link HoldfastOptions.localHandOffs}.
    */
   readonly fair?: boolean | undefined;
   /**
-   * Shares one lease between all acquisitions that give the same name, in all processes: they do
-   * not exclude each other. An acquisition joins the lease of its name as one more hold, and the
-   * lock stays held until all holds are released. A lease has at most 1,000 holds; a further one is
-   * rejected with `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without sharing, use
-   * `label`. Default: not shared.
+   * Shares one lease between all acquisitions with the same name, in all processes: they do not
+   * exclude each other. An acquisition joins its name's lease as one more hold, and the lock stays
+   * held until all holds are released. A lease has at most 1,000 holds; a further one is rejected
+   * with `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without sharing, use `label`.
+   * Default: not shared.
    */
   readonly sharedBy?: string | undefined;
   /** See {@link HoldfastOptions.label}. */
   readonly label?: string | undefined;
   /**
-   * The longest time to wait in `acquire` and `run`. Of a lock, the default of its acquisitions;
-   * `tryAcquire` does not use that default. Default: no limit.
+   * The longest time to wait in `acquire` and `run`. Of a lock, the default of its acquisitions,
+   * but not of `tryAcquire`. Default: no limit.
    */
   readonly wait?: number | undefined;
   /**
@@ -181,21 +178,20 @@ export interface LockOptions {
   readonly onExpiring?: ((remaining: number) => void) | undefined;
   /**
    * How long before the end of the lease `onExpiring` is called. A renewal is overdue when a third
-   * of the time that the store last granted remains. Default: a third of the ttl.
+   * of the last granted time remains. Default: a third of the ttl.
    */
   readonly expiringBefore?: number | undefined;
   /**
-   * After this time `onWarning` is called because the lock is still held; checked when the lease is
-   * renewed and released. Default: that of the instance.
+   * After this time `onWarning` is called because the lock is still held; checked at renewal and
+   * release. Default: that of the instance.
    */
   readonly longHold?: number | undefined;
 }
 
-/** Options of one acquisition. */
 export interface AcquireOptions extends LockOptions {
   /**
    * The longest time to wait. Default: that of the lock, or no limit, for `acquire` and `run`; 0
-   * for `tryAcquire`. In any case the call waits for the first answer of the store, for at most
+   * for `tryAcquire`. In any case the call waits for the store's first answer, for at most
    * `requestTimeout`; and if the wake connection is not open at the end of the wait, it asks once
    * more. If the store does not answer then, it rejects with `HOLDFAST_UNREACHABLE`.
    */
@@ -207,11 +203,11 @@ export interface AcquireOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** All settings of a `Holdfast`, with defaults filled in. */
+/** With defaults filled in. */
 export type Settings = {
   readonly [K in Exclude<keyof HoldfastOptions, Apart>]-?: NonNullable<HoldfastOptions[K]>;
 } & {
-  /** The defaults of locks. */
+  /** Of locks. */
   readonly defaults: LockOptions;
   readonly onWarning: HoldfastOptions['onWarning'];
   readonly onLost: HoldfastOptions['onLost'];
@@ -227,7 +223,7 @@ type Apart =
   | 'maxHold'
   | 'longHold';
 
-/** All settings of one acquisition, with defaults filled in. */
+/** With defaults filled in. */
 export interface ResolvedAcquireOptions {
   readonly ttl: number;
   readonly renew: boolean;
@@ -311,8 +307,7 @@ function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockO
 }
 
 /**
- * The default of `maxHold` is left out: whether it applies is known with the options of an
- * acquisition, see `resolveTerms`.
+ * Without `maxHold`: whether its default applies depends on the acquisition, see `resolveTerms`.
  */
 export function withDefaults<O extends LockOptions>({ defaults }: Settings, options: O): O {
   return over({ ...defaults, maxHold: undefined }, options);
@@ -324,8 +319,8 @@ export function checkLockOptions(settings: Settings, options: LockOptions): void
 }
 
 /**
- * Checks the options of an acquisition, which override `defaults`.
- * @param usualMaxHold the default of `maxHold`, for a lease that is renewed
+ * Checks an acquisition's options, which override `defaults`.
+ * @param usualMaxHold the default of `maxHold` for a renewed lease
  */
 export function resolveTerms(
   settings: Settings,

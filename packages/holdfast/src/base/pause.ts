@@ -1,7 +1,7 @@
 /** A wait that can be ended early. */
 import type { Clock } from './clock.js';
 
-/** `for` resolves after `ms`, or earlier when `wake` is called. One pause runs at a time. */
+/** `for` resolves after `ms`, or earlier by `wake`. One pause runs at a time. */
 export class Pause {
   readonly #clock: Clock;
   #end: () => void = () => undefined;

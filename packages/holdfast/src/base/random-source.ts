@@ -1,7 +1,6 @@
 /**
- * The source of random values: for unique ids, and for the jitter that keeps processes from acting
- * at the same moment. All code gets a `RandomSource`, as it gets a `Clock`, so that a simulation
- * with the same seed always runs the same way.
+ * Random values: for unique ids, and for jitter that keeps processes from acting together. All code
+ * gets a `RandomSource`, so a simulation with one seed always runs the same way.
  */
 import { randomBytes } from 'node:crypto';
 import { inEachCopy } from './snapshot.js';
@@ -15,7 +14,7 @@ export interface RandomSource {
   secret(): string;
 }
 
-/** Tokens per draw: one draw for each would cost a system call. */
+/** Tokens per draw, which costs a system call. */
 const DRAWN = 256;
 const TOKEN_BYTES = 12;
 const TOKEN_LENGTH = 16;

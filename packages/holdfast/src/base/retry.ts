@@ -1,10 +1,9 @@
 /**
  * The one loop that repeats requests until they have an answer. Each command may be repeated (I3),
- * so callers differ only in their policy: how long to pause, until when, and what ends the
- * attempts.
+ * so callers differ only in their policy.
  *
- * Parts that repeat a request as one step of a larger state machine (an acquisition, the watchdog,
- * the wake channel) have their own timers, and use the delays of this file.
+ * Parts that repeat a request as a step of a larger state machine (an acquisition, the watchdog,
+ * the wake channel) have their own timers, and the delays of this file.
  */
 import type { Clock } from './clock.js';
 import { Pause } from './pause.js';
@@ -16,10 +15,7 @@ export interface RetryPolicy {
   readonly delay: (failures: number) => number;
   /** No attempt starts at this time or later. Read after each failure. */
   readonly until?: number;
-  /**
-   * False when the answer is not needed any more. Called before each attempt and after each
-   * failure.
-   */
+  /** False when no answer is needed any more. Called before each attempt and after each failure. */
   readonly continues: (failures: number) => boolean | Promise<boolean>;
   /** Called with each failure. An error that it throws ends the attempts. */
   readonly failed?: (error: unknown, failures: number) => void;
@@ -63,14 +59,14 @@ export async function retry<T>(
   return undefined;
 }
 
-/** Delays that double from `min` up to `max`. */
+/** They double from `min` up to `max`. */
 export function growing(min: number, max: number): RetryPolicy['delay'] {
   return (failures) => Math.min(max, min * 2 ** (failures - 1));
 }
 
 /**
- * Random delays, for many waiters that failed at the same time: at most a quarter of the claim
- * window and a tenth of `unreachableAfter`.
+ * Random, for many waiters that failed together: at most a quarter of the claim window and a tenth
+ * of `unreachableAfter`.
  */
 export function spread(settings: Settings): () => number {
   const { randomSource, claimWindow, unreachableAfter } = settings;

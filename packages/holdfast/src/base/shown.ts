@@ -1,4 +1,4 @@
-/** How `console.log`, `JSON.stringify` and template strings show objects of a class. */
+/** How `console.log`, `JSON.stringify` and template strings show an object. */
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 

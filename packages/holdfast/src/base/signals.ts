@@ -1,8 +1,8 @@
-/** Closes an instance on process signals such as SIGTERM, for the `closeOnSignals` option. */
+/** Closes an instance on process signals, for `closeOnSignals`. */
 import { constants } from 'node:os';
 import { badOption } from './errors.js';
 
-/** All signals must exist on this platform, and be ones that can be handled. */
+/** They must exist on this platform, and have a handler. */
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
     typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
@@ -16,14 +16,14 @@ export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly 
   return signals;
 }
 
-/** The handlers of all instances of this process, and how many of them close now. */
+/** Of all instances of this process, and how many close now. */
 const handlers = new WeakSet<() => void>();
 let closing = 0;
 
 /**
- * Closes on the first signal, and then lets it end the process as usual, when all instances are
- * closed. A second signal during the close ends the process at once. If the program has handlers of
- * its own, they decide when the process ends. Returns a function that removes the handlers.
+ * Closes on the first signal; when all instances are closed, it ends the process as usual. A second
+ * signal during the close ends it at once. With own handlers, the program decides that. The
+ * returned function removes the handlers.
  */
 export function closeOn(
   signals: readonly NodeJS.Signals[],
@@ -33,7 +33,7 @@ export function closeOn(
     for (const signal of signals) process.removeListener(signal, handle);
   };
   const handle = (signal: NodeJS.Signals): void => {
-    // now: a handler that is called once is removed before it is called
+    // now: a handler that is called once is removed before its call
     const isAlone = process.listeners(signal).every((one) => handlers.has(one as () => void));
     remove();
     closing += 1;

@@ -1,7 +1,7 @@
 /** Finds the name that a misspelt one was meant to be. */
 
 /**
- * True if one name begins with the other, or becomes it by at most two changes of one character
+ * One name begins with the other, or at most two changes of one character make them equal
  * (Levenshtein distance), without regard to case.
  */
 export function similar(given: string, name: string): boolean {

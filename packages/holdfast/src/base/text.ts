@@ -1,20 +1,20 @@
 /**
- * Quotes and escapes foreign text in messages: keys, labels, names, answers of a server. Escaped
- * text cannot start a new log line, control a terminal, or reverse the order of the displayed text.
+ * Quotes and escapes foreign text in messages, so that it cannot start a new log line, control a
+ * terminal, or reverse the order of the displayed text.
  */
 
 const QUOTED_MAX = 100;
 const MESSAGE_MAX = 500;
 
-/** Control characters, line and paragraph separators, and invisible and bidirectional marks. */
+/** Control characters, line and paragraph separators, invisible and bidirectional marks. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029\p{Surrogate}]/gu;
 
-/** The text in quotation marks, escaped as in JSON, and truncated. */
+/** In quotation marks, escaped as in JSON, and truncated. */
 export function quote(text: string, max: number = QUOTED_MAX): string {
   return escaped(JSON.stringify(cut(text, max)));
 }
 
-/** The text without quotation marks, escaped and truncated. */
+/** Escaped and truncated. */
 export function printable(text: string, max: number = MESSAGE_MAX): string {
   return escaped(cut(text, max));
 }

@@ -1,12 +1,12 @@
-/** What a warning is. The rules and texts are in `observe/warnings.ts`. */
+/** What a warning is; `observe/warnings.ts` has the rules and texts. */
 
 /**
  * The kind of a warning:
  *
  * - `HOLDFAST_LONG_WAIT`: a call has waited for longer than `longWait`.
- * - `HOLDFAST_SELF_WAIT`: the same, and this process has held the lock itself for so long. If the
- *   holder waits for that call, neither ever ends.
- * - `HOLDFAST_LONG_QUEUE`: many calls of this process wait for one lock, and ever more of them.
+ * - `HOLDFAST_SELF_WAIT`: the same, and this process has held the lock for so long. If the holder
+ *   waits for that call, neither ever ends.
+ * - `HOLDFAST_LONG_QUEUE`: ever more calls of this process wait for one lock.
  * - `HOLDFAST_LONG_HOLD`: a lock has been held for longer than `longHold`.
  * - `HOLDFAST_OUTLIVED`: work went on after its lease was lost.
  * - `HOLDFAST_LATE_RENEWAL`: a renewal was sent late, because the event loop was blocked.
@@ -14,14 +14,14 @@
  * - `HOLDFAST_SERVER_CLOCK`: the clock of a server of a quorum is off by more than a second, so it
  *   counts as a failed one.
  * - `HOLDFAST_POLLING`: messages of the store do not arrive, so waiters poll it.
- * - `HOLDFAST_BLOCKED_CLIENT`: no reply comes, because the client waits for that of a blocking
- *   command of the program. Leases cannot be renewed meanwhile.
+ * - `HOLDFAST_BLOCKED_CLIENT`: the client waits for the reply to a blocking command of the program.
+ *   Leases cannot be renewed meanwhile.
  * - `HOLDFAST_OUT_OF_STEP`: the client gave a request the reply to another command. No such reply
  *   is believed; those to commands of the program may be wrong too.
  * - `HOLDFAST_FORGOTTEN`: the object of a lease was collected, and its lease was not released.
  * - `HOLDFAST_SHORT_TTL`: a ttl is so short that it may have been meant in seconds.
- * - `HOLDFAST_SILENT_CLIENT`: the connection of the client has died silently: a new connection to
- *   the same server is answered, and the client is not.
+ * - `HOLDFAST_SILENT_CLIENT`: the client's connection has died silently: a new connection to the
+ *   same server is answered, the client is not.
  * - `HOLDFAST_CALLBACK`: `onExpiring`, `onLost` or `onWarning` has thrown an exception.
  */
 export type HoldfastWarningCode =
@@ -45,6 +45,6 @@ export type HoldfastWarningCode =
 export interface HoldfastWarning {
   readonly code: HoldfastWarningCode;
   readonly message: string;
-  /** The key of the lock, if the warning is about one. */
+  /** Of the lock, if the warning is about one. */
   readonly key: string | undefined;
 }

@@ -3,11 +3,11 @@ import type { Core } from '../acquire/core.js';
 import { markerKey } from '../base/marker-key.js';
 import { isRefusal } from '../store/port.js';
 
-/** What `Holdfast.health` has found. */
+/** The result of `Holdfast.health`. */
 export interface Health {
   /**
-   * `ok`; `degraded` if locks work, with the restrictions that `problems` names; `down` if no lock
-   * can be acquired now.
+   * `degraded`: locks work, with the restrictions in `problems`; `down`: no lock can be acquired
+   * now.
    */
   readonly status: 'ok' | 'degraded' | 'down';
   /** Sentences for a person; empty if the status is `ok`. */
@@ -16,7 +16,7 @@ export interface Health {
   readonly roundTrip: number | undefined;
 }
 
-/** After this time the lock of a check ends by itself, if its release is lost. */
+/** Then a check's lock ends, if its release is lost. */
 const TTL_MS = 1000;
 const CLOCK_OFF_MS = 1000;
 
@@ -37,7 +37,7 @@ export async function healthOf(core: Core): Promise<Health> {
 
 /**
  * Takes and frees a lock: a server may answer reads while it grants nothing, because its memory is
- * full, or replicas or a right of the user are missing.
+ * full, or replicas or a right are missing.
  */
 async function probe(core: Core): Promise<void> {
   const key = markerKey('holdfast ready', 'health', core.id);

@@ -11,13 +11,13 @@ import type { Store } from '../store/port.js';
  * The result of `memory()`, `redis(client)` or `register(port)`. Only Holdfast calls its methods.
  */
 export interface HoldfastStore {
-  /** The name of the store, for messages. */
+  /** For messages. */
   readonly label: string;
   readonly execute: (...args: never) => unknown;
   readonly listen: (...args: never) => unknown;
 }
 
-/** The options of an instance without locks. */
+/** Of an instance without locks. */
 export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
 
 /**
@@ -29,7 +29,7 @@ export class HoldfastCore implements AsyncDisposable {
 
   /**
    * @param store the result of `memory()` or of `redis(client)`
-   * @throws HOLDFAST_BAD_OPTION if `store` is neither, or if an option is not valid
+   * @throws HOLDFAST_BAD_OPTION if `store` is neither, or an option is not valid
    */
   constructor(store: HoldfastStore, options: CoreOptions = {}) {
     if (!isStore(store)) throw badOption('store', 'memory() or redis(client)', store);
@@ -51,7 +51,7 @@ export class HoldfastCore implements AsyncDisposable {
   }
 
   /**
-   * Completes the error of an acquisition for its caller.
+   * Completes an acquisition's error for its caller.
    * @internal
    */
   protected explain(_key: string, error: unknown): unknown {
@@ -60,12 +60,12 @@ export class HoldfastCore implements AsyncDisposable {
 
   /**
    * Opens the connection for wake-ups in advance, and keeps it open until `close()`, whatever
-   * `linger` is. Otherwise the first acquisition that waits opens it, which takes three round trips
-   * or more. Never needed for correctness; does nothing for a store in memory.
+   * `linger` is. Otherwise the first acquisition that waits opens it, in three round trips or more.
+   * Never needed for correctness; does nothing for a store in memory.
    *
-   * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
-   * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,
-   * waiting acquisitions poll the store.
+   * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or the connection is not open
+   * within `unreachableAfter` ms. Attempts continue in the background; until one succeeds, waiting
+   * acquisitions poll the store.
    */
   async warmUp(): Promise<void> {
     await this.#core.warmUp();
@@ -80,8 +80,8 @@ export class HoldfastCore implements AsyncDisposable {
    * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
    * Leases are renewed until their holders release them, for at most `grace` ms; then they are
    * released, and their signals abort. Requests under way are awaited for at most two request
-   * timeouts, and what they were granted is released. When the promise resolves, Holdfast has no
-   * timer, listener or connection left. The given client stays open.
+   * timeouts, and their grants are released. When the promise resolves, Holdfast has no timer,
+   * listener or connection left. The given client stays open.
    */
   async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
     checkObject('options', options);
@@ -89,7 +89,7 @@ export class HoldfastCore implements AsyncDisposable {
     await this.#core.close(grace);
   }
 
-  /** Closes at the end of an `await using` block. */
+  /** Closes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -31,7 +31,7 @@ import { checkSignals, closeOn } from '../base/signals.js';
 import { type HoldfastStats, type KeyStats, statsByKey, statsOf } from './stats.js';
 import type { Store } from '../store/port.js';
 
-/** What `Holdfast.ready` has found. */
+/** The result of `Holdfast.ready`. */
 export interface Readiness {
   /** In ms, until the store granted or refused the lock. */
   readonly roundTrip: number;
@@ -42,30 +42,29 @@ export interface Readiness {
   readonly pushes: boolean;
 }
 
-/** Options of a forced release. */
 export interface ForceReleaseOptions {
   /**
-   * The one lease to end, see `Lease.id`. Refused if its process may have handed the lock on to
-   * another of its tasks meanwhile. Default: all leases of the key.
+   * The one lease to end, see `Lease.id`. Refused if its process may have handed the lock on
+   * meanwhile. Default: all leases of the key.
    */
   readonly id?: string | undefined;
   /**
-   * The one holder to end, as `inspect` shows it: the process that holds the lock, with whichever
-   * of its tasks has it now. Not together with `id`.
+   * The one holder to end, as `inspect` shows it: the process that holds the lock, whichever of its
+   * tasks has it. Not together with `id`.
    */
   readonly holder?: string | undefined;
   /**
-   * How long to wait, in ms, until the processes of the ended leases have confirmed that they know.
+   * How long to wait, in ms, until the processes of the ended leases have confirmed the end.
    * Default 0.
    */
   readonly wait?: number | undefined;
-  /** The reason for the error of the holder. At most 200 characters. */
+  /** For the holder's error. At most 200 characters. */
   readonly reason?: string | undefined;
 }
 
 const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'holder', 'wait', 'reason']);
 
-/** `ready` takes this lock. The store answers also if another process checks at that time. */
+/** The lock of `ready`. The store answers also if another process checks at that time. */
 const READY_KEY = 'holdfast ready';
 const READY_PAUSE = 50;
 
@@ -73,7 +72,7 @@ const READY_PAUSE = 50;
  * Distributed locks on one Redis or Valkey server, on a quorum of servers, or in memory.
  *
  * One instance serves a whole process. It sends its commands with the given client. The first
- * acquisition that waits opens one more connection with the settings of that client.
+ * acquisition that waits opens one more connection with that client's settings.
  */
 export class Holdfast extends HoldfastCore {
   readonly #ownerLocks: OwnerLocks;
@@ -81,7 +80,7 @@ export class Holdfast extends HoldfastCore {
   /**
    * @param where an ioredis (5, 6) or node-redis (5, 6) client; or an odd number of clients of
    *   independent servers, of which a minority may fail; or the result of `memory()` or `quorum()`
-   * @throws HOLDFAST_BAD_OPTION if `where` is none of these, or if an option is not valid
+   * @throws HOLDFAST_BAD_OPTION if `where` is none of these, or an option is not valid
    */
   constructor(
     where: RedisClient | readonly RedisClient[] | EmbeddedStore,
@@ -102,7 +101,7 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns the mutex of a key. Like all methods that return a lock, it sends no request.
+   * The mutex of a key. Like all methods that return a lock, it sends no request.
    * @param key non-empty, at most 1,024 bytes
    */
   mutex(key: string, options: MutexOptions = {}): Mutex {
@@ -110,9 +109,9 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns a lock on several keys: an acquisition gets all of them or none, and cannot deadlock,
-   * in any order of the keys. Options of an acquisition override those given here, and these
-   * override those of a mutex in `keys`.
+   * A lock on several keys: an acquisition gets all of them or none, and cannot deadlock, in any
+   * order of the keys. Options of an acquisition override those given here, and these those of a
+   * mutex in `keys`.
    * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
    */
   allOf(keys: readonly (string | PlainMutex)[], options: LockOptions = {}): AllOf {
@@ -156,8 +155,8 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns the count-down latch of a key. Latches and barriers have their own key space: a lock
-   * with the same key is independent of them, and `inspect` and `list` do not show them.
+   * The count-down latch of a key. Latches and barriers have their own key space: a lock with the
+   * same key is independent of them, and `inspect` and `list` do not show them.
    * @param key as for `mutex`
    */
   latch(key: string, options: LatchOptions): Latch {
@@ -165,7 +164,7 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns the cyclic barrier of a key, see `latch` about keys.
+   * The cyclic barrier of a key, see `latch` about keys.
    * @param key as for `mutex`
    */
   barrier(key: string, options: BarrierOptions): Barrier {
@@ -229,18 +228,18 @@ export class Holdfast extends HoldfastCore {
    * Examines each server (of a quorum, or each master of a cluster), and reports what endangers
    * locks there: settings, rights, clocks, delays. Each finding names what was seen and what to do;
    * `docs/doctor.md` lists them. Takes some round trips to each server, and scans at most 20,000
-   * names of keys. Writes only keys of its own, and removes them in the same step. A server that
-   * does not answer is a finding, and no rejection.
+   * names of keys. Writes only its own keys, and removes them in the same step. A silent server is
+   * a finding, and no rejection.
    */
   async doctor(): Promise<DoctorReport> {
     return examine(this.core);
   }
 
   /**
-   * Resolves to the holders and the waiters of a lock, or to `null` if it has none. Changes
-   * nothing. The server that the client is connected to answers, also a replica that is behind.
-   * Rejects with `HOLDFAST_REFUSED` if another program wrote the record of the key or it is
-   * damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
+   * The holders and the waiters of a lock, or `null` if it has none. The server that the client is
+   * connected to answers, also a replica that is behind. Rejects with `HOLDFAST_REFUSED` if another
+   * program wrote the key's record or it is damaged, and with `HOLDFAST_UNREACHABLE` if the store
+   * does not answer.
    */
   async inspect(key: string, options?: CallOptions): Promise<LockInfo | null> {
     return inspect(this.core, checkKey(key), undefined, options);
@@ -261,15 +260,15 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Ends all leases of a key, or the one with the given `id` or `holder`, without the consent of
-   * the holder, and hands the lock to the next waiter. The holder's signal aborts; the error names
-   * the reason, the label of this instance, its host and its process. The next lease has a greater
+   * Ends all leases of a key, or the one with the given `id` or `holder`, without the holder's
+   * consent, and hands the lock to the next waiter. The holder's signal aborts; the error names the
+   * reason, the label of this instance, its host and its process. The next lease has a greater
    * fence.
    *
    * A process hears of it at once if its wake connection is open: if it has held a lease for longer
    * than `claimWindow`, or has waited for one. Otherwise it hears at its next renewal, or when it
-   * has held the lease for `claimWindow`. With `wait`, the call waits for these processes;
-   * `overlap` of the result says what is certain.
+   * has held the lease for `claimWindow`. With `wait`, the call waits for these processes; the
+   * result's `overlap` says what is certain.
    *
    * Rejects with `HOLDFAST_REFUSED` if `id` is that of a lease that has ended, or may have, while
    * another task of its process has the lock; with `HOLDFAST_UNREACHABLE` if that cannot be asked;

@@ -6,8 +6,8 @@ import { MemoryStore } from '../store/memory/memory-store.js';
 export type EmbeddedStore = HoldfastStore;
 
 /**
- * A store in the memory of this process, for the instances in it that share the store. Instances
- * with different prefixes share no locks.
+ * A store in the memory of this process, for the instances that share it. Instances with different
+ * prefixes share no locks.
  */
 export function memory(): EmbeddedStore {
   return new MemoryStore();

@@ -12,15 +12,15 @@ import type { Store } from '../store/port.js';
 /** They must be equal in all processes. */
 export interface QuorumOptions {
   /**
-   * The longest time to wait for one server, in ms. Keep it well below `claimWindow`. 10 to 60,000;
-   * default 200.
+   * The longest time to wait for one server, in ms; well below `claimWindow`. 10 to 60,000; default
+   * 200.
    */
   readonly serverTimeout?: number | undefined;
   /**
-   * How long a server does not vote after its start, in ms, when no other one remembers how long
-   * leases may last: at the first use, and after a restart of all servers. At least the longest ttl
-   * and one request. 0 switches the guard off, which makes restarts unsafe. Up to 86,400,000;
-   * default 60,000.
+   * How long a server does not vote after its start, in ms, when no other remembers how long leases
+   * may last: at the first use, and after a restart of all servers. At least the longest ttl and
+   * one request. 0 switches the guard off, which makes restarts unsafe. Up to 86,400,000; default
+   * 60,000.
    */
   readonly restartGuard?: number | undefined;
   /**
@@ -29,8 +29,8 @@ export interface QuorumOptions {
    */
   readonly durable?: boolean | undefined;
   /**
-   * The least validity of a new lease in ms: its ttl, less the time of the request, less the drift
-   * of clocks. A lease that is granted at once with less is released, and the call fails or tries
+   * The least validity of a new lease in ms: its ttl, less the request's time, less the drift of
+   * clocks. A lease that is granted at once with less is released, and the call fails or tries
    * again as without an answer. Up to 86,400,000; default 0.
    */
   readonly minValidity?: number | undefined;
@@ -50,8 +50,8 @@ const SERVERS_MAX = 15;
  * it with its default options.
  *
  * @param clients an odd number, one for each server; the libraries may be mixed
- * @throws HOLDFAST_BAD_OPTION if there are fewer than three clients, an even number of them, one of
- *   them twice, or something else than clients; or if an option is not valid
+ * @throws HOLDFAST_BAD_OPTION if there are fewer than three clients, an even number, one of them
+ *   twice, or something else; or if an option is not valid
  */
 export function quorum(
   clients: readonly RedisClient[],

@@ -1,35 +1,35 @@
 /** Numbers about one instance: always counted, and read from memory. */
 import type { Core } from '../acquire/core.js';
 
-/** The state of one instance, and what it has done since it was created. */
+/** The state of one instance, and what it has done since its creation. */
 export interface HoldfastStats {
   /** Leases that this process holds now. */
   readonly held: number;
-  /** Calls that wait for a lock now. */
+  /** Calls that wait now. */
   readonly waiting: number;
   /** Leases that this process got, also by hand-offs. */
   readonly acquisitions: number;
-  /** Leases that their holders released here. */
+  /** By their holders, here. */
   readonly releases: number;
   readonly losses: number;
   /** Leases that a call of this process got after it had waited for another holder. */
   readonly handOffs: number;
   /** Renewals that extended a lease; each lease of a command counts. */
   readonly renewals: number;
-  /** Renewals without a reply, or of a lease that had ended. They are repeated. */
+  /** Without a reply, or of a lease that had ended. They are repeated. */
   readonly failedRenewals: number;
   /** Requests that looked for a grant, because no message of it had come. */
   readonly pollings: number;
   /** All that were sent to the store. */
   readonly commands: number;
-  /** True if messages of the store arrive now. The connection opens with the first waiter. */
+  /** Whether messages of the store arrive now. The connection opens with the first waiter. */
   readonly pushes: boolean;
 }
 
-/** The numbers of one key, of this process. */
+/** Of one key, in this process. */
 export interface KeyStats {
   held: number;
-  /** The permits of these leases. */
+  /** Of these leases. */
   permits: number;
   /** Calls that wait now. */
   waiting: number;

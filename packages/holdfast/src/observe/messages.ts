@@ -2,9 +2,9 @@
 import type { ReleaseOutcome } from '../lease/lease.js';
 import type { HoldfastWarning } from '../base/warning.js';
 
-/** The instance that a message is about; one object for all its messages. */
+/** The instance of a message; one object for all its messages. */
 export interface InstanceInfo {
-  /** Unique, see `HoldfastCore.id`. */
+  /** See `HoldfastCore.id`. */
   readonly id: string;
   readonly store: string;
   readonly prefix: string;
@@ -21,7 +21,7 @@ export interface HoldfastMessage {
 
 /** `tracing:holdfast:acquire:*`, and `holdfast:wait` with the same object. */
 export interface AcquireMessage extends HoldfastMessage {
-  /** The permits that are asked for, and those that the lock has. */
+  /** That are asked for, and that the lock has. */
   readonly permits: number;
   readonly capacity: number;
   /** In ms. */
@@ -45,9 +45,9 @@ export interface RenewMessage {
   readonly instance: InstanceInfo;
   readonly keys: readonly string[];
   readonly ttl: number;
-  /** By how many ms it was sent later than planned. */
+  /** Ms after the planned time. */
   readonly delay: number;
-  /** Set at the end: how many of the leases were extended. */
+  /** Set at the end: the extended leases. */
   renewed?: number;
   error?: unknown;
 }
@@ -67,7 +67,7 @@ export interface ForcedMessage extends HoldfastMessage {
   /** Empty for all leases of the key. */
   readonly id: string;
   readonly reason: string;
-  /** Set at the end: the number of ended leases. */
+  /** Set at the end: the ended leases. */
   ended?: number;
 }
 

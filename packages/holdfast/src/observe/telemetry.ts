@@ -1,10 +1,9 @@
 /**
  * What an instance reports of itself: counters, warnings, and messages on channels of
- * `diagnostics_channel`.
+ * `diagnostics_channel` ([decision 19](../../../../docs/decisions/0019-channels.md)).
  *
  * Each operation has one channel with a fixed name. Without a subscriber it costs one read of
- * `hasSubscribers`, and no message is created. Each channel has one or two places that publish, for
- * all primitives:
+ * `hasSubscribers`. Each channel has one or two places that publish, for all primitives:
  *
  * | channel | kind | place |
  * | --- | --- | --- |
@@ -122,7 +121,7 @@ export class Telemetry {
     this.roots = roots;
   }
 
-  /** The texts and rules of warnings are loaded with the first observation. */
+  /** Loads the texts and rules with the first observation. */
   warn<O extends Observation>(observation: O, ...about: About<O>): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
     const now = this.clock.now();
@@ -136,7 +135,7 @@ export class Telemetry {
     );
   }
 
-  /** A lease was granted to an acquisition that had to wait for it. */
+  /** To an acquisition that had to wait. */
   granted(hold: Hold, how: HandOffMessage['how']): void {
     this.acquisitions += 1;
     this.handOffs += 1;
@@ -158,7 +157,7 @@ export class Telemetry {
     LOST.publish({ instance, key, id, fence, reason, held } satisfies LostMessage);
   }
 
-  /** Calls `onLost` in a later step, because the state of the lease is being changed. */
+  /** Calls `onLost` in a later step, because the lease's state is being changed. */
   async #callBack(
     onLost: NonNullable<Settings['onLost']>,
     { hold, ...lost }: Omit<LostLease, 'error'> & { readonly hold: Hold },
@@ -173,16 +172,16 @@ export class Telemetry {
   }
 
   /**
-   * Warns if the object of a held lease is collected: no code can release it, and it is renewed
-   * until the process ends. Only with a receiver of warnings, because registering an object takes
-   * longer than creating it.
+   * Warns if a held lease's object is collected: no code can release it, and it is renewed until
+   * the process ends. Only with a receiver of warnings, because registering an object takes longer
+   * than creating it.
    */
   watch(lease: object, hold: Hold): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
     FORGOTTEN.register(lease, hold, hold);
   }
 
-  /** Another object stands for the lease from now on. */
+  /** Another object stands for the lease. */
   unwatch(hold: Hold): void {
     FORGOTTEN.unregister(hold);
   }
@@ -214,7 +213,6 @@ export class Telemetry {
       message.queued = true;
       WAIT.publish(message);
     };
-    // each call has a request of its own
     (request as { onProgress: typeof waits }).onProgress = waits;
     const work = (): Promise<Hold | null> => acquire(request);
     return traced(ACQUIRE, message, work, granted);

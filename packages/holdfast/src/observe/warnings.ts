@@ -1,7 +1,6 @@
 /**
- * Warnings: what is probably a mistake of the program, and what endangers leases. This file decides
- * which observations become warnings, and has the texts. It is loaded with the first observation
- * that has a receiver; the library prints nothing.
+ * Warnings: what is probably a mistake of the program, and what endangers leases. The rules and
+ * texts, loaded with the first observation that has a receiver; the library prints nothing.
  */
 import type { AcquireRequest } from '../acquire/call.js';
 import type { HoldfastWarning, HoldfastWarningCode } from '../base/warning.js';
@@ -11,13 +10,13 @@ import { type Telemetry, WARNING } from './telemetry.js';
 import { quote } from '../base/text.js';
 
 const LONG_QUEUE = 100;
-/** After this time, a queue that was long counts as new. */
+/** Then a long queue counts as new. */
 const FORGET_MS = 60_000;
 /** The part of the ttl by which a renewal is late. */
 const LATE = 1 / 10;
 /** Work that ends so soon after the loss of its lease was told to end by it. */
 const OUTLIVED_MS = 100;
-/** A wrong clock of a server is told once in this time. */
+/** How often a server's wrong clock is told. */
 const SERVER_CLOCK_MS = 60_000;
 /** The same for a code that is about the whole process. */
 const PAUSE_MS = 1000;
@@ -134,7 +133,7 @@ export class Warnings {
     this.#tell('HOLDFAST_SERVER_CLOCK', text);
   }
 
-  /** Waiters are polled, because the wake channel is not open. */
+  /** The wake channel is not open, so waiters are polled. */
   polls(now: number, key: string, failure: unknown): void {
     const message = failure instanceof Error ? failure.message : '';
     // the reason may become known later
@@ -147,7 +146,7 @@ export class Warnings {
     this.#tell('HOLDFAST_POLLING', text, key);
   }
 
-  /** The connection for wake-ups is open, and messages do not arrive. */
+  /** The wake channel is open, and messages do not arrive. */
   silent(now: number): void {
     if (this.#isQuiet('silent', now, PAUSE_MS)) return;
     const text =
@@ -162,7 +161,7 @@ export class Warnings {
     this.#tell('HOLDFAST_SILENT_CLIENT', text);
   }
 
-  /** No reply, because the client waits for that of this command. */
+  /** The client waits for the reply to this command. */
   blocked(now: number, command: string): void {
     if (this.#isQuiet('blocked', now, this.#telemetry.settings.longWait)) return;
     const text =
@@ -190,7 +189,7 @@ export class Warnings {
     return undefined;
   }
 
-  /** True if such a warning was told less than `ms` ago; otherwise it is told now. */
+  /** Whether such a warning was told less than `ms` ago; otherwise it is told now. */
   #isQuiet(kind: string, now: number, ms: number): boolean {
     if (now < (this.#quietUntil.get(kind) ?? 0)) return true;
     this.#quietUntil.set(kind, now + ms);

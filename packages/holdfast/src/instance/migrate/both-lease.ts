@@ -1,4 +1,4 @@
-/** A lease that ends as soon as the lock of the other library ends. */
+/** A lease that ends as soon as the other library's lock ends. */
 import type { CallOptions } from '../../base/abort.js';
 import type { Core } from '../../acquire/core.js';
 import { HoldfastError } from '../../base/errors.js';
@@ -9,10 +9,10 @@ import type { LeaseState } from '../../lease/lease-state.js';
 import { quote } from '../../base/text.js';
 import type { OldHold, OldHoldEvents } from './old-hold.js';
 
-/** The other lock is extended by so much more: the extension of the lease takes time. */
+/** The other lock is extended by so much more: the lease's extension takes time. */
 const MARGIN_MS = 500;
 
-/** The lease of a `BothLocks`: a Holdfast lease, and the lock of the other library. */
+/** The lease of a `BothLocks`: a Holdfast lease, and the other library's lock. */
 export class BothLease extends Lease {
   readonly #old: OldHold;
   readonly #lose: () => void;
@@ -28,7 +28,7 @@ export class BothLease extends Lease {
     const old = take({ lost: this.#lose, isWanted: () => hold.state === 'held' });
     this.#old = old;
     const ended = (): void => {
-      // the signal of the call aborted, and the lock is still held
+      // the call's signal aborted, and the lock is still held
       if (hold.state === 'held') return;
       // `close` releases; after a loss the other lock expires, as the work may still run
       if (hold.reason === 'closed') void old.release();

@@ -1,10 +1,10 @@
 /**
- * A mutex that programs with another library respect, for the time in which both are in use.
+ * A mutex that programs with another library respect, while both are in use.
  *
  *     wait for the Holdfast lease --granted--> poll the lock of the other library --taken--> held
  *        ^-------------------- the lease was lost meanwhile ---/
  *
- * All acquirers take the two locks in this order, and the old programs take only the second one, so
+ * All acquirers take the two locks in this order, and the old programs only the second one, so
  * there is no deadlock. One process at a time polls.
  */
 import { aborted, onAbort } from '../../base/abort.js';
@@ -23,12 +23,12 @@ import { BothLease } from './both-lease.js';
 import { OldHold, type OldHoldEvents, type OldHoldParts } from './old-hold.js';
 import { OldLock } from './old-lock.js';
 
-/** The options of a mutex of both libraries. */
+/** Of a mutex of both libraries. */
 export type BothLocksOptions = Omit<LockOptions, 'sharedBy' | 'renew'>;
-/** The options of one acquisition of it. */
+/** Of one acquisition of it. */
 export type BothAcquireOptions = Omit<AcquireOptions, 'sharedBy' | 'renew'>;
 
-/** The pause between two attempts to take the other lock is this long, or up to twice as long. */
+/** Between two attempts to take the other lock; at most twice as long. */
 const POLL_MS = 50;
 
 /** A mutex that also holds the lock of another library. */
@@ -75,7 +75,7 @@ export class BothLocks {
     return this.#both(options, this.#terms(options, 0), false);
   }
 
-  /** Acquires both locks, does the work, and releases them. Resolves and rejects as `Mutex.run`. */
+  /** Does the work under both locks. Resolves and rejects as `Mutex.run`. */
   async run<T>(
     work: (lease: Lease) => T | Promise<T>,
     options: BothAcquireOptions = {},
@@ -118,7 +118,7 @@ export class BothLocks {
     }
   }
 
-  /** Takes the other lock; `again` if the lease was lost meanwhile. */
+  /** `again` if the lease was lost meanwhile. */
   async #beside(
     lease: Lease,
     terms: ResolvedAcquireOptions,

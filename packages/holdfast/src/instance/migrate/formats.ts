@@ -17,7 +17,7 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
 return redis.call('DEL', KEYS[1])`,
 };
 
-/** A hash with one field for the holder, whose value counts its holds. */
+/** One field for the holder, whose value counts its holds. */
 const HASH: LockFormat = {
   take: `local own = redis.call('HEXISTS', KEYS[1], ARGV[1])
 if own == 0 and redis.call('EXISTS', KEYS[1]) == 1 then return 0 end

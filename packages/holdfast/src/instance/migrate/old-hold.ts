@@ -5,7 +5,7 @@
  *        \--"not yours" from the servers, or its end on our clock--> over
  *
  * Its end is counted from before the last successful request was sent, less a margin for drift, as
- * that of a lease (I7). After a possible suspend it is in doubt until a renewal is answered.
+ * a lease's (I7). After a possible suspend it is in doubt until a renewal is answered.
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import { drift, type Moment, type SuspendDetector, withDrift } from '../../lease/local-time.js';
@@ -26,16 +26,16 @@ export interface OldHoldParts {
 export interface OldHoldEvents {
   /** The lock is over and was not released. Called once. */
   lost(): void;
-  /** False when the lock need not be renewed any more. */
+  /** False when no renewal is needed any more. */
   isWanted(): boolean;
 }
 
 /** The part of the ttl after which the lock is renewed. */
 const RENEW_AT = 0.5;
-/** The part of the ttl for which a renewal waits for its answer. */
+/** The part of the ttl for which a renewal waits. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
-/** The pause between two attempts to release the lock, or to end a doubt. */
+/** Between attempts to release the lock, or to end a doubt. */
 const RETRY_MS = 100;
 
 export class OldHold {
@@ -65,7 +65,7 @@ export class OldHold {
     return Math.max(0, suspend.toLocal(this.#sent, now) + this.#usable - now.at);
   }
 
-  /** Ends it if its time is over. Asks the servers at once after a possible suspend. */
+  /** Ends it at its time. Asks the servers at once after a possible suspend. */
   check(): void {
     if (this.#over) return;
     const { suspend } = this.#parts;
@@ -86,7 +86,7 @@ export class OldHold {
     }
   }
 
-  /** Extends the lock to at least `ms` from now. Rejects without an answer. */
+  /** To at least `ms` from now. Rejects without an answer. */
   async extend(ms: number): Promise<void> {
     await this.#extend(withDrift(ms), this.#parts.requestTimeout);
   }
@@ -98,8 +98,8 @@ export class OldHold {
   }
 
   /**
-   * False if the lock had ended before. Without an answer, the release is repeated in the
-   * background until the lock has expired.
+   * False if it had ended before. Without an answer, the release is repeated in the background
+   * until the lock has expired.
    */
   async release(): Promise<boolean> {
     const { lock, clock, holder, requestTimeout } = this.#parts;
@@ -133,7 +133,7 @@ export class OldHold {
     if (!this.#over) void this.#renew();
   }
 
-  /** One renewal at a time. Never rejects. */
+  /** One at a time. Never rejects. */
   #renew(): Promise<void> {
     this.#renewing ??= this.#renewOnce().finally(() => {
       this.#renewing = undefined;

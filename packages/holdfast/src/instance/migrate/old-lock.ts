@@ -1,6 +1,6 @@
 /**
- * A lock in the format of another library, on one server or a majority of several. Each script may
- * be repeated: only the holder's own value extends or deletes the lock.
+ * A lock in another library's format, on one server or a majority of several. Each script may be
+ * repeated: only the holder's own value extends or deletes the lock.
  */
 import type { ClientPort } from '../../store/clients/port.js';
 import type { Clock } from '../../base/clock.js';
@@ -9,9 +9,9 @@ import { failureOf } from '../../store/redis/error-replies.js';
 
 /** `KEYS[1]` is the lock, `ARGV[1]` the holder, `ARGV[2]` the ttl. */
 export interface LockFormat {
-  /** Takes the lock, or extends it for its holder. 0 if another holder has it. */
+  /** Takes the lock, or extends it for its holder. 0 if another has it. */
   readonly take: string;
-  /** 0 if the holder does not have the lock any more. */
+  /** 0 if the holder has it no more. */
   readonly renew: string;
   /** Deletes the lock, with the channel in `ARGV[2]`. 0 if the holder has it no more. */
   readonly release: string;
@@ -24,7 +24,7 @@ export class OldLock {
   readonly key: string;
   readonly #ports: readonly ClientPort[];
   readonly #format: LockFormat;
-  /** The channel on which the other library waits for a release, or `''`. */
+  /** On which the other library waits for a release, or `''`. */
   readonly #channel: string;
 
   /** @internal */
@@ -55,7 +55,7 @@ export class OldLock {
     return this.#ask(clock, limit, this.#format.release, [holder, this.#channel]);
   }
 
-  /** Asks all servers. Rejects with a `StoreFailure` if no answer has a majority. */
+  /** Rejects with a `StoreFailure` if no answer has a majority. */
   #ask(clock: Clock, limit: number, script: string, args: readonly string[]): Promise<Vote> {
     const all = this.#ports.length;
     const majority = Math.floor(all / 2) + 1;
