@@ -7,7 +7,7 @@ import type { Versioned } from './register.js';
 import { StoreFailure } from '../port.js';
 import { bodyOf, decode, encode, fenceOf, type Loaded } from './state-codec.js';
 
-/** The result of the commands of a proposal. */
+/** Of the commands of a proposal. */
 export interface Applied {
   readonly replies: readonly (KeyReply | StoreFailure)[];
   readonly pushes: readonly Addressed[];
@@ -15,7 +15,7 @@ export interface Applied {
   readonly time: Micros;
 }
 
-/** Commands that may add to a state, and that are refused if it would be too long. */
+/** They may add to a state, and are refused if it would be too long. */
 const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arrive', 'watch']);
 
 export interface ApplyTerms {
@@ -25,13 +25,13 @@ export interface ApplyTerms {
   readonly stateMax: number;
 }
 
-/** Applies commands to the engine of a state, which changes. */
+/** The engine of the state changes. */
 export function applyAll(
   current: Loaded,
   commands: readonly KeyCommand[],
   { key, time, stateMax }: ApplyTerms,
 ): Applied {
-  // a state that is forgotten meanwhile starts anew above its last fence
+  // a state that is forgotten meanwhile starts above its last fence
   current.engine.floor = Math.max(current.engine.floor, fenceOf(key, current.engine));
   const outcomes = commands.map((command) => current.engine.apply(command, time));
   const body = bodyOf(key, current.engine);
@@ -42,12 +42,12 @@ export function applyAll(
   return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
 }
 
-/** Tells for each channel whether a process may listen on it. */
+/** Whether a process may listen, for each channel. */
 type Alive = (channels: readonly string[]) => Promise<readonly boolean[]>;
 
 /**
- * Applies commands to the engine of a state, which changes. No waiter is granted whose process is
- * known to be dead: that would keep the others waiting until its lease ends.
+ * The engine of the state changes. A waiter whose process is known to be dead is not granted: the
+ * others would wait until its lease ends.
  */
 export async function applyToLiving(
   current: Loaded,
@@ -75,7 +75,7 @@ export async function applyToLiving(
   }
 }
 
-/** Applies a command that changes nothing to a state. */
+/** For a command that changes nothing. */
 export async function inspected(
   command: KeyCommand,
   looked: Promise<Versioned>,
@@ -85,7 +85,7 @@ export async function inspected(
   return atCommit(engine.apply(command, Math.max(last, time)).reply, latest);
 }
 
-/** Applies the commands one by one, and refuses those that would make the state too long. */
+/** One by one; refuses those that would make the state too long. */
 function applyBounded(
   current: Loaded,
   commands: readonly KeyCommand[],

@@ -1,11 +1,11 @@
 /**
- * Checks what a register answers. A wrong type would not fail at once: a time as text, which many
- * database clients return for a 64 bit number, would end leases at a wrong moment.
+ * Checks a register's answers. A wrong type would not fail at once: a time as text, which many
+ * clients return for a 64 bit number, would end leases at a wrong moment.
  */
 import { StoreFailure } from '../port.js';
 import type { Swapped, Versioned } from './register.js';
 
-/** The answer of `read`. Throws a `StoreFailure` that names the field which is wrong. */
+/** Throws a `StoreFailure` that names the wrong field. */
 export function checkedVersioned<V extends Versioned>(answer: V): V {
   if (typeof answer !== 'object' || answer === null) throw wrong('read', 'an object', answer);
   const { state, version } = answer;
@@ -15,7 +15,7 @@ export function checkedVersioned<V extends Versioned>(answer: V): V {
   return answer;
 }
 
-/** The answer of `swap`. Throws a `StoreFailure`: the swap may have taken effect. */
+/** Throws a `StoreFailure`: the swap may have taken effect. */
 export function checkedSwapped(answer: Swapped): Swapped {
   if (answer === false) return answer;
   if (typeof answer !== 'object' || answer === null) {

@@ -24,13 +24,13 @@ export interface CollectorTerms<Q> {
    * `queueMicrotask`.
    */
   readonly soon?: ((start: () => void) => void) | undefined;
-  /** True: a batch does not wait for the answer to the one before. Default false. */
+  /** A batch does not wait for the answer to the one before. Default false. */
   readonly overlaps?: boolean | undefined;
   /** The key of a call, if a batch must not have two calls of one key. */
   readonly keyOf?: ((question: Q) => string) | undefined;
 }
 
-/** Collects calls into batches, for registers that answer many calls at the cost of one. */
+/** Collects calls into batches, for registers that answer many at the cost of one. */
 export class Collector<Q, A> {
   readonly #run: (batch: readonly Q[]) => Promise<readonly A[]>;
   readonly #max: number;
@@ -38,7 +38,7 @@ export class Collector<Q, A> {
   readonly #overlaps: boolean;
   readonly #keyOf: ((question: Q) => string) | undefined;
   #waiting: Asked<Q, A>[] = [];
-  /** True while a batch is planned or, unless batches overlap, under way. */
+  /** A batch is planned or, unless batches overlap, under way. */
   #busy = false;
 
   /** @param run answers the calls of a batch, in their order; an error is that of all */
@@ -78,7 +78,7 @@ export class Collector<Q, A> {
     this.#plan();
   };
 
-  /** The calls of the next batch. */
+  /** Of the next batch. */
   #take(): readonly Asked<Q, A>[] {
     const keyOf = this.#keyOf;
     if (keyOf === undefined) return this.#waiting.splice(0, this.#max);

@@ -2,13 +2,11 @@
  * Moves a reply from the time of the command to the time at which its state was stored.
  *
  * The engine runs before the swap, with an estimate of the register's clock that is never ahead of
- * it. So the clock at the swap is later than the time in the reply. A client counts the remaining
- * time of a lease from before its request. It would believe in the lease for too long if the reply
- * still named the earlier time. Points in time (fences, tickets, expiries) do not move.
+ * it. A client counts a lease's remaining time from before its request, so with the earlier time it
+ * would believe in the lease for too long. Points in time (fences, tickets, expiries) do not move.
  */
 import type { KeyReply, Micros, Standing } from '../../engine/commands.js';
 
-/** The reply, as it is at the time `stored`. */
 export function atCommit<R extends KeyReply>(reply: R, stored: Micros): R {
   const late = stored - reply.now;
   if (late <= 0) return reply;
@@ -59,7 +57,7 @@ function moved(reply: KeyReply, late: Micros, now: Micros): KeyReply {
   }
 }
 
-/** A time until the next event. It stays positive, because 0 means that there is no event. */
+/** It stays positive: 0 means no event. */
 function sooner(next: Micros, late: Micros): Micros {
   return next === 0 ? 0 : Math.max(1, next - late);
 }

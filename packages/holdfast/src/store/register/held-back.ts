@@ -3,9 +3,9 @@
  * holder, must end before the key may have another holder. The register finds out when it holds a
  * swap back, and says so with the next read.
  *
- * The leases of such a key do not end, and one that has no lease gets one of nobody. So the
- * acquisitions of others wait in the queue as behind any other holder. Whoever looks at the key
- * extends the lease, and it ends soon after the key is not held back any more.
+ * The leases of such a key do not end, and one without a lease gets one of nobody, so others wait
+ * in the queue. Each look at the key extends the lease, which ends soon after the key is held back
+ * no more.
  */
 import type { Micros } from '../../engine/commands.js';
 import type { Engine } from '../../engine/engine.js';
@@ -13,13 +13,13 @@ import { NOTHING_SENT } from '../../engine/entries.js';
 import type { Resource } from '../../engine/resource.js';
 import { decode } from './state-codec.js';
 
-/** How long a lease lasts from each look, in ms. */
+/** How long a lease lasts from each look. */
 const KEPT_MS = 500;
 const NOBODY = 'held-back';
-/** What `inspect` shows of the lease of nobody. */
+/** As `inspect` shows the lease of nobody. */
 const META = JSON.stringify({ label: 'a transaction of the last holder' });
 
-/** Keeps a key that is held back from a new holder for a while. */
+/** Keeps a key from a new holder for a while. */
 export function holdBack(resource: Resource | undefined, time: Micros): void {
   if (resource === undefined) return;
   const expires = time + KEPT_MS * 1000;
@@ -35,29 +35,29 @@ export function holdBack(resource: Resource | undefined, time: Micros): void {
   });
 }
 
-/** The fences of all leases of a key: each grant has another one. */
+/** Each grant has another one. */
 export function fencesOf(engine: Engine, key: string): ReadonlySet<number> {
   const holders = engine.resource(key)?.holders.values() ?? [];
   return new Set([...holders].map(({ fence }) => fence));
 }
 
-/** True if a lease has a fence that is not among those of before. */
+/** Whether a lease has a fence that was not there before. */
 export function hasGrant(before: ReadonlySet<number>, engine: Engine, key: string): boolean {
   const holders = engine.resource(key)?.holders.values() ?? [];
   return [...holders].some(({ fence }) => !before.has(fence));
 }
 
-/** A lease as its holder knows it. */
+/** As its holder knows it. */
 export interface NamedLease {
   readonly id: string;
   readonly fence: number;
 }
 
 /**
- * What a state says about a lease: `alone` if it excludes all others, `shared` if it does not, and
- * `lost` if it has ended.
- * @param key the key of the lock, without a prefix
- * @param time the clock of the register, in microseconds
+ * What a state says of a lease: `alone` if it excludes all others, `shared` if not, `lost` if it
+ * has ended.
+ * @param key of the lock, without a prefix
+ * @param time the register's clock, in microseconds
  * @throws if the state cannot be read
  */
 export function standingOf(

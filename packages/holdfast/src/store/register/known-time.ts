@@ -1,16 +1,16 @@
 /**
  * The clock of a register, as a process knows it between two calls: bounds that drift apart. A
- * command uses the lower one, so that no lease ends early. What a holder is told about its lease
- * counts from the upper one, so that no holder believes in a lease for too long.
+ * command uses the lower one, so no lease ends early. What a holder is told of its lease counts
+ * from the upper one, so it does not believe for too long.
  */
 import type { Micros, Push } from '../../engine/commands.js';
 
-/** The most by which the clock of this process runs faster or slower than that of the register. */
+/** How much faster or slower one clock runs. */
 const DRIFT = 0.01;
 
-/** The bounds of the last call. */
+/** Of the last call. */
 export interface KnownTime {
-  /** The time of the state, which no command precedes. */
+  /** Of the state, which no command precedes. */
   readonly time: Micros;
   /** The lower bound at the local time `knownAt`. */
   readonly storeTime: Micros;
@@ -20,7 +20,7 @@ export interface KnownTime {
   readonly askedAt: number;
 }
 
-/** The time for commands: never before the last one, and never ahead of the clock. */
+/** For commands: never before the last one, and never ahead of the clock. */
 export function timeOf({ time, storeTime, knownAt }: KnownTime, now: number): Micros {
   return Math.max(time, storeTime + Math.floor((now - knownAt) * 1000 * (1 - DRIFT)));
 }
@@ -32,8 +32,8 @@ export function latestOf({ latest, askedAt }: KnownTime, now: number): Micros {
 
 /**
  * A push of a command whose time was `late` behind the upper bound. A waiter without an answer
- * takes the time of the push for that of its request, or for a later one. So its lease is shorter
- * by that much. The time itself stays, because a fence is never smaller than it.
+ * takes the push's time for that of its request, or for a later one, so its lease is shorter by
+ * that much. The time stays, because no fence is smaller than it.
  */
 export function shortened(push: Push, late: Micros): Push {
   if (push.kind !== 'grant' || late <= 0) return push;

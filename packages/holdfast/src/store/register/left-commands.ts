@@ -10,10 +10,10 @@
 import type { Clock } from '../../base/clock.js';
 import { hindered, type Pending, replyOf } from './pending.js';
 
-/** The first time after which a read looks after left commands, in ms. Later times double. */
+/** In ms; later times double. */
 const LOOK_AFTER_MS = 150;
 
-/** Resolves to the answer of the other process, or to `undefined` if there is none. */
+/** Resolves to the other process' answer; `undefined`: none. */
 export type Answering = Promise<string | undefined>;
 
 interface LeftParts {
@@ -32,7 +32,7 @@ export class LeftCommands {
   readonly #parts: LeftParts;
   readonly #events: LeftEvents;
   readonly #open = new Set<Pending>();
-  /** By the id of the acquisition: when the command is over. */
+  /** By acquisition: when the command is over. */
   readonly #ids = new Map<string, Promise<void>>();
   #looking = false;
 
@@ -41,7 +41,7 @@ export class LeftCommands {
     this.#events = events;
   }
 
-  /** Resolves when the command with this id is over. A later one must not overtake it. */
+  /** When the command with this id is over: a later one must not overtake it. */
   of(id: string): Promise<void> | undefined {
     return this.#ids.get(id);
   }

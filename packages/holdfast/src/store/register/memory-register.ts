@@ -15,7 +15,7 @@ import type {
   Versioned,
 } from './register.js';
 
-/** The number of swaps between two removals of forgotten states. */
+/** Swaps between two removals of forgotten states. */
 const SWEEP_EVERY = 1024;
 
 interface Entry {
@@ -28,7 +28,7 @@ interface Entry {
 export class MemoryRegister implements Register {
   readonly label: string = 'register in memory';
   readonly #clock: Clock;
-  /** Turns the monotonic clock into wall-clock time, so fences keep growing after a restart. */
+  /** Adds wall-clock time, so fences keep growing after a restart. */
   readonly #epoch: Micros;
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Map<string, MessageListener>();
@@ -39,7 +39,7 @@ export class MemoryRegister implements Register {
     this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
   }
 
-  /** The number of states that are not forgotten. */
+  /** The states that are not forgotten. */
   get size(): number {
     this.#sweep(this.#now());
     return this.#entries.size;
@@ -57,7 +57,7 @@ export class MemoryRegister implements Register {
     this.#swaps += 1;
     if (this.#swaps % SWEEP_EVERY === 0) this.#sweep(time);
     const { state, forgetAt, messages } = change;
-    // one counter for all keys: a key that was forgotten never gets an old version again
+    // one counter for all keys: a forgotten key never gets an old version again
     this.#entries.set(key, { state, forgetAt, version: this.#swaps });
     for (const { channel, text } of messages) {
       queueMicrotask(() => this.#listeners.get(channel)?.message(text));

@@ -2,8 +2,8 @@
  * Which commands may wait for a moment, to travel with a later one in the same swap.
  *
  * While a process holds a lock and may change its state without a read, an acquisition can only be
- * queued. So it waits for the release of the lock, if that comes soon. If this process usually
- * releases the lock soon, the renewal that claims a lease from the queue waits for it too.
+ * queued, so it waits for a release that comes soon. If this process usually releases soon, the
+ * renewal that claims a lease from the queue waits for that too.
  */
 import type { KeyCommand } from '../../engine/commands.js';
 import type { Holder } from '../../engine/entries.js';
@@ -11,17 +11,16 @@ import type { Resource } from '../../engine/resource.js';
 import type { Addressed } from '../../engine/serve.js';
 import type { Successor } from './peers.js';
 
-/** How long a command waits for others, in ms. */
+/** In ms. */
 export const RIDE_MS = 5;
-/** After so many releases that came soon, a renewal waits for the next one. */
+/** After so many early releases, a renewal waits for the next one. */
 const SOON_MIN = 3;
 
 export class Patience {
-  /** The releases in a row that came soon after a renewal. */
+  /** Early releases in a row, each after a renewal. */
   #soon = 0;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
-  /** A command came. */
   note(command: KeyCommand, now: number): void {
     const { op } = command;
     if (op === 'renew') this.#renewedAt = now;
@@ -34,31 +33,30 @@ export class Patience {
     if (commands.some(({ op }) => op === 'renew')) this.#soon = 0;
   }
 
-  /** True if a command may wait. */
   mayWait(command: KeyCommand): boolean {
     if (canWait(command)) return true;
     return command.op === 'renew' && this.#soon >= SOON_MIN;
   }
 }
 
-/** True if the command can only be queued while the lock is held. */
+/** It can only be queued while the lock is held. */
 export function canQueue(command: KeyCommand): boolean {
   return command.op === 'acquire' && command.queue && command.owner === '';
 }
 
-/** True if one holder has all permits, and others wait by the queue. */
+/** One holder has all permits, and others wait by the queue. */
 export function isTaken(resource: Resource | undefined): boolean {
   if (resource === undefined || resource.holders.size !== 1) return false;
   return resource.used >= resource.capacity;
 }
 
-/** True if no acquisition holds or awaits anything. */
+/** No acquisition holds or awaits anything. */
 export function isFree(resource: Resource | undefined): boolean {
   return resource === undefined || resource.holders.size + resource.queue.size === 0;
 }
 
 /**
- * The process that will probably change the key next: that of the only holder.
+ * The only holder's process, which will probably change the key next.
  * @param pushes of the change
  */
 export function successorOf(
@@ -73,7 +71,7 @@ export function successorOf(
 }
 
 /**
- * True if the command lets a process pass that is about to change the key. A poll that asks for a
+ * Whether the command lets a process pass that is about to change the key. A poll that asks for a
  * lease does not: the lease may be in doubt.
  */
 export function yields(command: KeyCommand): boolean {
@@ -81,17 +79,17 @@ export function yields(command: KeyCommand): boolean {
   return command.op === 'acquire' || (command.op === 'release' && command.unhurried === true);
 }
 
-/** True if the command may be applied a little later, by any process. */
+/** It may be applied a little later, by any process. */
 export function canWait(command: KeyCommand): boolean {
   return command.op === 'acquire' ? canQueue(command) : yields(command);
 }
 
-/** Commands that may let other acquisitions proceed. */
+/** They may let other acquisitions proceed. */
 const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
   ...(['release', 'turn', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
 ]);
 
-/** True if commands let others proceed, or belong to the waiter at the head of the queue. */
+/** They let others proceed, or belong to the waiter at the queue's head. */
 export function isUrgent(commands: readonly KeyCommand[], head: string | undefined): boolean {
   return commands.some((one) => {
     return (URGENT.has(one.op) && !yields(one)) || ('id' in one && one.id === head);

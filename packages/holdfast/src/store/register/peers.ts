@@ -8,12 +8,12 @@ export interface PeerVersioned extends Versioned {
    * made it. A command that changes nothing then swaps the same state.
    */
   readonly settled?: boolean | undefined;
-  /** Every fence of a state that starts anew must be greater than this, whatever the clocks say. */
+  /** Every fence of a new state must be greater, whatever the clocks say. */
   readonly floor?: number | undefined;
 }
 
 export interface PeerChange extends Change {
-  /** The greatest fence of the state. */
+  /** The greatest one of the state. */
   readonly fence: number;
   /** Like `messages`, but never sent again. A process that gets none asks by itself. */
   readonly answers?: readonly Message[] | undefined;
@@ -22,29 +22,29 @@ export interface PeerChange extends Change {
    * version over to it.
    */
   readonly successor?: Successor | undefined;
-  /** True if the key is free: no process will probably change it soon. */
+  /** The key is free: no process will probably change it soon. */
   readonly rests?: boolean | undefined;
 }
 
 export interface Successor {
   readonly channel: string;
-  /** The token of the grant that this change makes to it, see `Peers.expects`. */
+  /** Of the grant that this change makes to it, see `Peers.expects`. */
   readonly token?: string | undefined;
 }
 
-/** A command that another process left: whom to answer, and how. */
+/** A command that another process left: how to answer it. */
 export interface Errand {
   /** The channel of its sender. */
   readonly from: string;
-  /** Identifies the command at its sender. */
+  /** Of the command, at its sender. */
   readonly number: string;
-  /** The command must not be applied at a later time. */
+  /** It must not be applied later. */
   readonly until: Micros;
   /** Signs the answer. */
   readonly secret: string;
 }
 
-/** A command that may be left to another process, of this process or of a third one. */
+/** A command, of this process or a third one, that may be left to another. */
 export interface Leaving {
   readonly command: string;
   readonly errand?: Errand | undefined;
@@ -53,21 +53,21 @@ export interface Leaving {
 /** Another process is about to change the key. */
 export interface Taken {
   /**
-   * What becomes of the commands, if they were left to that process: its answers, or `undefined` if
-   * there is none. Then it will not be applied any more. `undefined` if they were not left.
+   * The answers to commands that were left to that process; `undefined` for none: then it will not
+   * be applied any more. `undefined` if they were not left.
    */
   readonly left: readonly Promise<string | undefined>[] | undefined;
 }
 
 /** How processes that use the same key help each other. All of it may be lost. */
 export interface Peers {
-  /** Receives versions that were handed over, and commands that were left to this process. */
+  /** For versions that were handed over, and commands that were left to this process. */
   listener: PeerListener | undefined;
   /** A request of this process has this token: a grant to it may hand the version over. */
   expects(key: string, token: string): void;
-  /** The message that answers a command that was left here. */
+  /** Answers a command that was left here. */
   answerTo(errand: Errand, reply: string): Message;
-  /** The clock of the register is not ahead of this. */
+  /** The register's clock is not ahead of this. */
   latest(): Micros;
 }
 
@@ -77,7 +77,7 @@ export interface PeerListener {
   asked(key: string, command: string, errand: Errand): void;
 }
 
-/** A register that may do more than the port asks for. Each plain register is one, too. */
+/** Each plain register is one, too. */
 export interface PeerRegister extends Register {
   /** Set if processes can leave commands to each other. */
   readonly peers?: Peers | undefined;
@@ -86,8 +86,8 @@ export interface PeerRegister extends Register {
 
   /**
    * As `read`, unless another process is about to change the key: a read would be in its way. Then
-   * the commands may be left to that process.
-   * @param isCalm true if another round trip does not matter
+   * the commands may be left to it.
+   * @param isCalm another round trip does not matter
    */
   readFree?(
     key: string,
@@ -96,8 +96,8 @@ export interface PeerRegister extends Register {
   ): Promise<PeerVersioned | Taken>;
 
   /**
-   * The state of a key, without a version: for commands that change nothing. Set if that costs less
-   * than `read`. It writes nothing.
+   * The state without a version, for commands that change nothing. Set if that costs less than
+   * `read`. It writes nothing.
    */
   look?(key: string): Promise<Versioned>;
 

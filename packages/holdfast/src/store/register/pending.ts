@@ -1,4 +1,4 @@
-/** The commands of a proposal: who awaits them, and which of them belong to other processes. */
+/** The commands of a proposal, of this process or left by others. */
 import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import type { Applied } from './apply.js';
@@ -24,37 +24,36 @@ export const UNAWAITED: Pick<Pending, 'resolve' | 'reject'> = {
   reject: () => undefined,
 };
 
-/** After this number of tries, a command lets no other process pass. */
+/** Then a command lets no other process pass. */
 const TRIES_MAX = 40;
 /** The same for a command that cannot be left to that process: it would never get its turn. */
 const UNHELPED_TRIES_MAX = 3;
 
-/** True if a command may be left to another process. */
 export function mayLeave({ command }: Pending): boolean {
   return canWait(command) && (command.op !== 'acquire' || command.channel !== '');
 }
 
-/** Those of the commands that may be left, in order. */
+/** In order. */
 export function leavingOf(batch: readonly Pending[]): Leaving[] {
   return batch.filter(mayLeave).map(({ command, errand }) => {
     return { command: JSON.stringify(command), errand };
   });
 }
 
-/** True if a command may let another process pass that is about to change the key. */
+/** Whether it may let a process pass that is about to change the key. */
 export function mayYield(pending: Pending): boolean {
   const { command, tries = 0 } = pending;
   return yields(command) && tries < (mayLeave(pending) ? TRIES_MAX : UNHELPED_TRIES_MAX);
 }
 
-/** Commands that another process was in the way of. */
+/** Another process was in their way. */
 export function hindered(batch: readonly Pending[]): void {
   for (const one of batch) one.tries = (one.tries ?? 0) + 1;
 }
 
 /**
- * Drops commands that other processes left here, and that they now repeat themselves. Returns how
- * many of the first `count` it dropped.
+ * Drops commands that other processes left here, and now repeat themselves. Returns how many of the
+ * first `count`.
  */
 export function dropLate(batch: Pending[], count: number, peers: Peers | undefined): number {
   const latest = peers?.latest() ?? 0;
@@ -68,7 +67,7 @@ export function dropLate(batch: Pending[], count: number, peers: Peers | undefin
   return dropped;
 }
 
-/** The answers to commands that other processes left here. Lost ones are asked for again. */
+/** To commands that other processes left here. Lost ones are asked for again. */
 export function answersTo(
   batch: readonly Pending[],
   { replies }: Applied,
@@ -83,7 +82,7 @@ export function answersTo(
   });
 }
 
-/** Reads the answer to a command that was left; `undefined` if it cannot be read. */
+/** To a left command; `undefined` if unreadable. */
 export function replyOf(answer: string): KeyReply | undefined {
   try {
     return JSON.parse(answer) as KeyReply;
@@ -92,7 +91,7 @@ export function replyOf(answer: string): KeyReply | undefined {
   }
 }
 
-/** Answers all commands of a proposal. `stored` is the upper bound of the time of its swap. */
+/** @param stored the upper bound of the swap's time */
 export function answerAll(batch: readonly Pending[], applied: Applied, stored: Micros): void {
   batch.forEach(({ resolve, reject }, index) => {
     const reply = applied.replies[index] as KeyReply | StoreFailure;
@@ -101,7 +100,6 @@ export function answerAll(batch: readonly Pending[], applied: Applied, stored: M
   });
 }
 
-/** The failure of a proposal, for its commands. */
 export function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
   const message = error instanceof Error ? error.message : String(error);

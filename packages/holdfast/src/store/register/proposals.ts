@@ -5,13 +5,13 @@
  *                          ^  \--another process was first--> waiting
  *                          \-------- after a pause -------------/
  *
- * One proposal carries all commands that wait. It reads the state, applies the commands, and swaps
- * the state. If another process swapped first, all of it is repeated on the new state. So each
- * command is applied exactly once, or its outcome is unknown, as that of any unanswered request;
- * its id makes repetition harmless (I3). A proposal that changes nothing needs no swap. Then the
- * read answers those commands that came before it began; later commands wait for the next read.
+ * One proposal reads the state, applies all waiting commands, and swaps the state. If another
+ * process swapped first, this is repeated on the new state. So each command is applied exactly
+ * once, or its outcome is unknown, as an unanswered request's; its id makes repetition harmless
+ * (I3). A proposal that changes nothing needs no swap: the read answers the commands that came
+ * before it began; later ones wait for the next read.
  *
- * After a swap, the state and its version are kept. The next proposal then needs no read. If the
+ * After a swap, the state and its version are kept, so the next proposal needs no read. If the
  * version is out of date, the register refuses the swap and the state is read again.
  */
 import type { Clock } from '../../base/clock.js';
@@ -42,39 +42,39 @@ import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
 import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
 
-/** The most commands of one proposal. */
+/** Of one proposal. */
 const BATCH_MAX = 500;
-/** After this number of lost races, the commands of a proposal fail. */
+/** After so many lost races, a proposal's commands fail. */
 const ATTEMPTS_MAX = 100;
-/** The first pause after a lost race, in ms. Later pauses grow to 8 times this. */
+/** After a lost race; later pauses grow to 8 times this. */
 const PAUSE_MS = 2;
 /** The same for a proposal that lets other processes proceed. */
 const URGENT_PAUSE_MS = 0.5;
-/** The longest pause of a command that lets others pass is this many times the first one. */
+/** The longest pause of a command that lets others pass, in first pauses. */
 const YIELD_STEPS = 50;
-/** A kept state is read again after this time, because its time is only estimated. */
+/** Then a kept state is read again, because its time is estimated. */
 const KEEP_MS = 5000;
 
-/** The parts that all keys of a store share. */
+/** What all keys of a store share. */
 export interface ProposalParts {
   readonly register: PeerRegister;
   /** Its reads and swaps, those of one turn together. */
   readonly turns: Turns;
   readonly clock: Clock;
-  /** A number from 0 (inclusive) to 1 (exclusive). */
+  /** In [0, 1). */
   readonly fraction: () => number;
   /** The most characters of a state. */
   readonly stateMax: number;
 }
 
-/** A state with its version, and what is known of the clock of the register. */
+/** A state with its version, and the known bounds of the register's clock. */
 interface Current extends Loaded, KnownTime {
   readonly version: string;
   /** False if an answer needs a swap, see `Versioned.settled`. */
   readonly settled: boolean;
   /** See `Versioned.heldBack`. */
   readonly heldBack: boolean;
-  /** The fences of the leases, before a change. */
+  /** Of the leases, before a change. */
   readonly fences: ReadonlySet<number>;
 }
 
@@ -91,7 +91,7 @@ export class Proposals {
   #hurry: (() => void) | undefined;
   readonly #left: LeftCommands;
   readonly #unchanging: Unchanging;
-  /** True if a read is due that looks after commands which were left. */
+  /** A read is due that looks after left commands. */
   #looks = false;
 
   /** @param name the key of the register */
@@ -109,14 +109,13 @@ export class Proposals {
     });
   }
 
-  /** True if no command waits. */
   get idle(): boolean {
     return !this.#running;
   }
 
-  /** Resolves when all commands so far are in a swap, or answered. */
+  /** When all commands so far are in a swap, or answered. */
   written(): Promise<void> {
-    // commands that wait for others do not count: see `#wait`
+    // commands that wait for others do not count, see `#wait`
     if (!this.#running || this.#hurry !== undefined) return Promise.resolve();
     return new Promise((resolve) => {
       this.#writers.push(resolve);
@@ -133,17 +132,17 @@ export class Proposals {
     });
   }
 
-  /** Adds a command that another process left here. */
+  /** For a command that another process left here. */
   addLeft = (command: KeyCommand, errand: Errand): void =>
     this.#add({ command, errand, ...UNAWAITED });
 
-  /** Another process handed its version over: the next swap needs no read. */
+  /** The next swap needs no read. */
   handedOver(state: Versioned): void {
     try {
       this.#current = this.#loaded(state, this.#parts.clock.now());
       this.#hurry?.();
     } catch {
-      // a state of another version of the library: the next read reports it
+      // the next read reports another version's state
     }
   }
 
@@ -159,7 +158,7 @@ export class Proposals {
   #start(): void {
     if (this.#running) return;
     this.#running = true;
-    // the other commands of this turn join the first proposal
+    // the turn's other commands join the first proposal
     queueMicrotask(() => void this.#run());
   }
 
@@ -182,7 +181,7 @@ export class Proposals {
     this.#tellWriters();
   }
 
-  /** Waits for a command that cannot wait, if all that are pending can. See `patience.ts`. */
+  /** If all pending commands can wait: until one that cannot. See `patience.ts`. */
   #wait(): Promise<void> | undefined {
     const { register, clock } = this.#parts;
     if (register.peers === undefined) return undefined;
@@ -205,14 +204,14 @@ export class Proposals {
   }
 
   /**
-   * Another process is about to change the key, so commands are left to it. Others wait for a
-   * moment. See `Unchanging` for those that need no change.
+   * Another process is about to change the key: commands are left to it, or wait for a moment. See
+   * `Unchanging` for those that need no change.
    */
   async #giveWay(batch: readonly Pending[], { left }: Taken): Promise<void> {
     const { clock, fraction } = this.#parts;
     const leaving = batch.filter((one) => left !== undefined && mayLeave(one));
     leaving.forEach((one, at) => {
-      // the answer to a command of a third process goes to that process
+      // the answer to a third process' command goes there
       if (one.errand === undefined) this.#left.add(one, left?.[at] as Answering);
     });
     const rest: Pending[] = [];
@@ -231,7 +230,7 @@ export class Proposals {
     for (const tell of this.#writers.splice(0)) tell();
   }
 
-  /** Nothing is done if another process is about to change the key. */
+  /** Does nothing if another process is about to change the key. */
   async #propose(batch: Pending[]): Promise<Taken | undefined> {
     let isOwner = false;
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
@@ -259,7 +258,6 @@ export class Proposals {
         answerAll(batch, applied, current.latest);
         return undefined;
       }
-      // an unchanged state answers only commands that came before it was read
       isOwner = kept !== undefined;
       if (unchanged && current.settled) continue;
       // a kept version is often out of date, unless processes hand it over
@@ -274,8 +272,8 @@ export class Proposals {
   }
 
   /**
-   * The kept state, unless a lease is renewed that it does not have. Then another process has made
-   * the grant: a swap of this version would be lost.
+   * The kept state, unless a lease is renewed that it does not have: then another process made the
+   * grant, and a swap would be lost.
    */
   #keptFor(batch: readonly Pending[]): Current | undefined {
     const kept = this.#kept();
@@ -293,8 +291,8 @@ export class Proposals {
   }
 
   /**
-   * Reads the state. Commands that may yield let another process pass.
-   * @param isOwner true if this process was about to change the key itself
+   * Commands that may yield let another process pass.
+   * @param isOwner this process was about to change the key
    */
   async #read(batch: readonly Pending[], isOwner: boolean): Promise<Current | Taken> {
     const { clock, register, turns } = this.#parts;
@@ -332,7 +330,7 @@ export class Proposals {
     return applyToLiving(current, commands, terms, alive);
   }
 
-  /** True if the state was swapped; then all commands are answered. */
+  /** True if the state was swapped, and all commands answered. */
   async #swap(
     batch: readonly Pending[],
     current: Current,
@@ -370,8 +368,8 @@ export class Proposals {
   }
 
   /**
-   * Waits after a lost race. Proposals that let others proceed, and the one of the waiter at the
-   * head of the queue, wait for a shorter time, so they usually win the next race.
+   * After a lost race. Proposals that let others proceed, and that of the waiter at the queue's
+   * head, wait less, so they usually win the next race.
    */
   #pause(attempt: number, { engine }: Current, batch: readonly Pending[]): Promise<void> {
     const { clock, fraction } = this.#parts;

@@ -1,4 +1,4 @@
-/** The error by which a register tells what is known of a call that failed. */
+/** How a register tells what is known of a failed call. */
 
 /**
  * What is known of the failed call:
@@ -40,7 +40,7 @@ export class RegisterError extends Error {
   }
 }
 
-/** True for a `RegisterError` of this or of another copy of the library. */
+/** True for a `RegisterError` of any copy of the library. */
 export function isRegisterError(error: unknown): error is RegisterError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }

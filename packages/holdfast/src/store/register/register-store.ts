@@ -1,10 +1,10 @@
 /**
- * The store on a register: the engine of this library, unchanged, over one small text for each key.
+ * The store on a register: the engine over one small text for each key.
  *
- * A command reads the state of its key, applies the engine to it, and swaps the state; see
- * `proposals.ts`. Every primitive, queue and fence works as in the other stores, because there is
- * no second logic. Differences: a register without `alive` counts no subscribers, so a dead waiter
- * is found by its silence (see `engine/processes.ts`), and one state has a limited length.
+ * A command reads its key's state, applies the engine, and swaps the state; see `proposals.ts`.
+ * There is no second logic, so all else works as in the other stores. Differences: a register
+ * without `alive` counts no subscribers, so a dead waiter is found by its silence (see
+ * `engine/processes.ts`), and a state has a limited length.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
@@ -22,7 +22,7 @@ import { canWait } from './patience.js';
 import { turnsOf } from './turns.js';
 import { Users } from './users.js';
 
-/** The most keys whose last state is kept. */
+/** Of keys whose last state is kept. */
 const KEPT_MAX = 1000;
 /** The default of `stateMax`: about 1,100 waiters. */
 const STATE_MAX = 256 * 1024;
@@ -30,9 +30,9 @@ const STATE_MAX = 256 * 1024;
 export interface RegisterStoreOptions {
   readonly prefix?: string | undefined;
   readonly clock?: Clock | undefined;
-  /** The source of the jitter of pauses: a number from 0 (inclusive) to 1 (exclusive). */
+  /** For the jitter of pauses: in [0, 1). */
   readonly fraction?: (() => number) | undefined;
-  /** The most characters of one state. A command that would make it longer is refused. */
+  /** In characters. A command that would make a state longer is refused. */
   readonly stateMax?: number | undefined;
   /** The instances on the stores of all prefixes. */
   readonly users?: Users | undefined;
@@ -47,7 +47,7 @@ export class RegisterStore implements Store {
   readonly #options: RegisterStoreOptions;
   readonly #parts: ProposalParts;
   readonly #users: Users;
-  /** The key that was used last comes last. */
+  /** The last used key comes last. */
   readonly #proposals = new Map<string, Proposals>();
 
   constructor(register: PeerRegister, options: RegisterStoreOptions = {}) {
@@ -66,7 +66,7 @@ export class RegisterStore implements Store {
     };
   }
 
-  /** Another process left a command here. It repeats the command if nothing comes of it. */
+  /** Another process left a command here, and repeats it if nothing comes of it. */
   #asked(name: string, text: string, errand: Errand): void {
     const command = JSON.parse(text) as KeyCommand;
     if (!canWait(command) || this.#nameOf('lock', command.key) !== name) return;
@@ -77,12 +77,12 @@ export class RegisterStore implements Store {
     return new RegisterStore(this.#register, { ...this.#options, prefix });
   }
 
-  /** An instance uses this store from now on. */
+  /** By an instance. */
   use(): void {
     this.#users.enter();
   }
 
-  /** An instance does not use this store any more. The last one ends the connections. */
+  /** By an instance. The last one ends the connections. */
   async dispose(): Promise<void> {
     if (!this.#users.leave()) return;
     await this.#users.quiet(this.#parts.clock);
@@ -101,7 +101,7 @@ export class RegisterStore implements Store {
   execute(batch: readonly Command[]): Promise<Reply>[] {
     return batch.map((command) => {
       if (command.op !== 'renewMany') return this.#execute(command);
-      // each key has a state of its own
+      // each key has its own state
       return renewSingly(command, (one) => this.#execute(one) as Promise<RenewReply>);
     });
   }
@@ -109,7 +109,7 @@ export class RegisterStore implements Store {
   #execute(command: KeyCommand): Promise<Reply> {
     if (command.op !== 'inspect') return this.#proposalsOf(command).add(command);
     const name = this.#nameOf('lock', command.key);
-    // not before the commands on the key that were given earlier
+    // not before earlier commands on the key
     const mustWait = this.#proposals.get(name)?.idle === false;
     const looked = mustWait ? undefined : this.#register.look?.(name);
     if (looked === undefined) return this.#proposalsOf(command).add(command);
@@ -155,10 +155,7 @@ export class RegisterStore implements Store {
     return proposals;
   }
 
-  /**
-   * Drops at most one key, so that a command takes a constant time. A key that is in use moves to
-   * the end.
-   */
+  /** Drops at most one key, so a command takes a constant time. A key in use moves to the end. */
   #dropOldest(): void {
     if (this.#proposals.size <= KEPT_MAX) return;
     const [oldest] = this.#proposals;

@@ -1,36 +1,36 @@
 /**
  * The register port: a small text for each key, which a client replaces if no other client did so
- * in the meantime. Every lock, queue and gate runs on it, see `register-store.ts`.
+ * meanwhile. Every lock, queue and gate runs on it, see `register-store.ts`.
  *
- * A register is one of many places: a table of a database, a consensus protocol over several
- * servers, a map in memory. This file knows none of them.
+ * A register is a table of a database, a consensus protocol over several servers, a map in memory.
+ * This file knows none of them.
  */
 import type { Finding } from '../finding.js';
 import type { TimeLimit } from '../port.js';
 
-/** A state, its version, and the time at which it was read. */
+/** A state, its version, and the time of the read. */
 export interface Versioned {
-  /** The text of the last successful swap; `''` if there was none, or if it was forgotten. */
+  /** The text of the last successful swap; `''` if there was none, or it was forgotten. */
   readonly state: string;
   /**
-   * Changes with every successful swap. A version of a state never comes back: also not after the
-   * state was forgotten or deleted. A key that has no state may always have the same version. Not
-   * empty. Only the register reads it.
+   * Changes with every successful swap, and never comes back, also not after the state was
+   * forgotten or deleted. A key without a state may always have the same version. Not empty. Only
+   * the register reads it.
    */
   readonly version: string;
   /**
-   * The clock of the register in microseconds since 1970, a whole number, read while the call ran.
-   * All processes see the same clock. It may be set back between calls; leases then last longer.
+   * The register's clock in microseconds since 1970, a whole number, read while the call ran. All
+   * processes see the same clock. It may be set back between calls; leases then last longer.
    */
   readonly time: number;
   /**
-   * The clock was not ahead of this when the call began. Without this field, `time` was exact. A
-   * register that knows only bounds of its clock gives the lower one as `time`.
+   * The clock was not ahead of this when the call began. Default: `time` was exact. A register that
+   * knows only bounds of its clock gives the lower one as `time`.
    */
   readonly latest?: number | undefined;
   /**
-   * True if a swap of this version that grants was held back, see `Change.grants`. The key then
-   * counts as held for a while, so that others wait in its queue.
+   * A swap of this version that grants was held back, see `Change.grants`. The key then counts as
+   * held for a while, so others wait in its queue.
    */
   readonly heldBack?: boolean | undefined;
 }
@@ -41,18 +41,18 @@ export interface Message {
   readonly text: string;
 }
 
-/** The change that a swap makes. */
+/** What a swap changes. */
 export interface Change {
-  /** The new text. `''` if there is no state any more. */
+  /** The new text; `''`: no state any more. */
   readonly state: string;
   /**
-   * By the clock of the register, in microseconds since 1970. From this time on, the register may
-   * forget the state, and `read` may return `''`. Before it, it must not.
+   * By the register's clock, in microseconds since 1970. From then on, and not before, the register
+   * may forget the state, and `read` may return `''`.
    */
   readonly forgetAt: number;
   /**
-   * False if the change makes no grant. A register may hold back a change that does, as long as
-   * something besides the lease of the present holder must end first. It then answers `false`.
+   * False if the change makes no grant. A register may hold back one that does, while something
+   * besides the present holder's lease must end first. It then answers `false`.
    */
   readonly grants?: boolean | undefined;
   readonly messages: readonly Message[];
@@ -66,15 +66,15 @@ export interface Swap {
 }
 
 /**
- * The result of a swap; `false` if the version was not the current one. The version is that of the
- * new state, or `''` if it is not known, so the next swap needs a read.
+ * `false` if the version was not the current one. The version is that of the new state; `''` if
+ * unknown, so the next swap needs a read.
  */
 export type Swapped = Pick<Versioned, 'version' | 'time' | 'latest'> | false;
 
-/** Receives messages. No method throws. */
+/** No method throws. */
 export interface MessageListener {
   message(text: string): void;
-  /** Messages arrive from now on. Earlier ones may have been lost. */
+  /** Messages arrive from now on. Earlier ones may be lost. */
   up(): void;
   /** Messages do not arrive until `up`. */
   down(): void;
@@ -83,7 +83,7 @@ export interface MessageListener {
 /** A key that `scan` found. */
 export interface Scanned {
   readonly key: string;
-  /** Its state, as `read` returns it. Without it, the state is read when it is needed. */
+  /** As `read` returns it. Without it, the state is read when needed. */
   readonly found?: Versioned | undefined;
 }
 
@@ -97,7 +97,7 @@ export interface Scanned {
  * is a `RegisterError` that says otherwise. A register repeats no swap.
  */
 export interface Register {
-  /** The kind of register, for messages, such as `PostgreSQL (LISTEN)`. */
+  /** For messages, such as `PostgreSQL (LISTEN)`. */
   readonly label: string;
 
   /**
@@ -107,7 +107,7 @@ export interface Register {
    */
   readonly stateMax?: number | undefined;
 
-  /** The state of a key. Its text includes every swap that was answered before the call. */
+  /** Its text includes every swap that was answered before the call. */
   read(key: string): Promise<Versioned>;
 
   /**
@@ -117,43 +117,43 @@ export interface Register {
   swap(key: string, version: string, change: Change): Promise<Swapped>;
 
   /**
-   * Receives the messages of a channel. Resolves when they arrive, and calls `up`. It reconnects by
-   * itself after a lost connection, between `down` and `up`. Without this method, the processes
-   * that wait read the states of their keys again and again.
+   * Receives the messages of a channel. Resolves when they arrive, and calls `up`. Reconnects by
+   * itself, between `down` and `up`. Without this method, waiting processes read the states of
+   * their keys again and again.
    */
   listen?(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
 
   /**
-   * The keys with a prefix that have a state, and perhaps others. A key may be listed twice. Each
+   * The keys with a prefix that have a state, and perhaps others; one may be listed twice. Each
    * answer of the server, for example a page, is awaited with `within`.
    */
   scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned>;
 
-  /** The states of several keys, in the order of the keys. */
+  /** In the order of the keys. */
   readMany?(keys: readonly string[]): Promise<readonly Versioned[]>;
 
   /**
    * Several swaps of different keys, each independent: one may lose, and others win. The results
-   * come in the order of the swaps. An error is that of all: `refused` means that none took effect,
-   * and each is then tried alone. A register that sends calls of `swap` together by itself needs
-   * neither this nor `readMany`.
+   * come in their order. An error is that of all: `refused` means that none took effect, and each
+   * is then tried alone. A register that sends calls of `swap` together by itself needs neither
+   * this nor `readMany`.
    */
   swapMany?(swaps: readonly Swap[]): Promise<readonly Swapped[]>;
 
   /**
-   * For each channel, false if it is certain that no process listens on it. The waiters of dead
-   * processes are then skipped. Without this method, they are found by their silence.
+   * For each channel, false if certainly no process listens on it. The waiters of dead processes
+   * are then skipped. Without this method, they are found by their silence.
    */
   alive?(channels: readonly string[]): Promise<readonly boolean[]>;
 
   /** What endangers locks on this register, for `Holdfast.doctor`. */
   examine?(): Promise<readonly Finding[]>;
 
-  /** Why the register may not answer at the moment, for messages; `undefined` if not known. */
+  /** Why the register may not answer now; `undefined` if unknown. */
   trouble?(): string | undefined;
 
   /**
-   * Ends the connections that the register opened itself. Called when the last `Holdfast` on it has
+   * Ends the connections that the register opened. Called when the last `Holdfast` on it has
    * closed. A later call of another method opens them again.
    */
   close?(): Promise<void>;

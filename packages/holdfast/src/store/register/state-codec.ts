@@ -1,6 +1,6 @@
 /**
  * The text of a state: the version of the format, the time of the last command, and the saved
- * resource or gate as JSON. A text of another version is refused, and never overwritten.
+ * resource or gate as JSON. Another version's text is refused, and never overwritten.
  */
 import { UnreadableRecord } from '../port.js';
 import { Engine } from '../../engine/engine.js';
@@ -22,10 +22,10 @@ interface Saved {
   readonly gate?: SavedGate;
 }
 
-/** A state that commands can be applied to. */
+/** Commands can be applied to it. */
 export interface Loaded {
   readonly engine: Engine;
-  /** The time of the last command, 0 if there was none. */
+  /** Of the last command; 0 without one. */
   readonly time: Micros;
   /** The saved resource or gate. */
   readonly body: string;
@@ -35,9 +35,9 @@ export interface Loaded {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Restores the state of a key. Throws `UnreadableRecord` for another text.
- * @param floor every fence of a state that starts anew is greater
- * @param dead channels on which no process listens; others are found by their silence
+ * Throws `UnreadableRecord` for another text.
+ * @param floor every fence of a new state is greater
+ * @param dead channels on which no process listens
  */
 export function decode(
   key: string,
@@ -62,7 +62,7 @@ export function decode(
   }
 }
 
-/** The saved resource or gate of a key; `''` if there is none. */
+/** The saved resource or gate of a key, or `''`. */
 export function bodyOf(key: string, engine: Engine): string {
   const resource = engine.resource(key);
   const gate = engine.gates.get(key);
@@ -78,12 +78,12 @@ export function encode(time: Micros, body: string): string {
   return body === '' ? '' : `${VERSION} ${time} ${body}`;
 }
 
-/** The time from which the state of a key may be forgotten. */
+/** From when the state may be forgotten. */
 export function forgetAt(key: string, engine: Engine): Micros {
   return Math.max(engine.resource(key)?.forgetAt ?? 0, engine.gates.get(key)?.forgetAt ?? 0);
 }
 
-/** The greatest fence of a key that was granted or reserved, or the generation of its gate. */
+/** The key's greatest fence, granted or reserved, or its gate's generation. */
 export function fenceOf(key: string, engine: Engine): number {
   return Math.max(engine.resource(key)?.fence ?? 0, engine.gates.get(key)?.generation ?? 0);
 }

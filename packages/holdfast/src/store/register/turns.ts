@@ -1,13 +1,12 @@
 /**
- * Reads and swaps of one turn of the event loop, as one call of `readMany` and of `swapMany`. So a
- * round of renewals of many leases costs few requests. A call that is under way keeps no other one
- * from its way.
+ * Reads and swaps of one turn of the event loop, as one call of `readMany` and of `swapMany`, so a
+ * round of renewals costs few requests. A call under way delays no other.
  */
 import { Collector } from './collector.js';
 import type { PeerChange, PeerRegister, PeerVersioned } from './peers.js';
 import type { Swap, Swapped } from './register.js';
 
-/** The part of a register that the proposals of all keys use. */
+/** What the proposals of all keys use. */
 export type Turns = Pick<PeerRegister, 'read' | 'swap'>;
 
 export function turnsOf(register: PeerRegister): Turns {
@@ -24,7 +23,7 @@ export function turnsOf(register: PeerRegister): Turns {
   };
 }
 
-/** Collects the calls of a turn. A single one is made by itself. */
+/** A single call is made by itself. */
 function collect<Q, A>(
   one: (question: Q) => Promise<A>,
   many: (questions: readonly Q[]) => Promise<readonly A[]>,

@@ -1,9 +1,9 @@
 /**
- * Answers commands that cannot be left to the process which is about to change their key, and that
- * need no change.
+ * Answers commands that need no change, and cannot be left to the process that is about to change
+ * their key.
  *
- * - An acquisition without a channel has no way to get an answer. It comes back once, as one that
- *   is queued without a place: then it is asked again, with a channel.
+ * - An acquisition without a channel cannot get an answer. It comes back once, as queued without a
+ *   place: then it is asked again, with a channel.
  * - One that does not queue is refused if a look finds the lock taken.
  */
 import { inspected } from './apply.js';
@@ -11,7 +11,7 @@ import { canQueue } from './patience.js';
 import type { PeerRegister } from './peers.js';
 import type { Pending } from './pending.js';
 
-/** The most acquisitions that came back which are remembered. */
+/** Of remembered acquisitions that came back. */
 const RETURNED_MAX = 1000;
 
 export class Unchanging {

@@ -1,10 +1,10 @@
 /**
- * The instances that use a register, under all prefixes. The last one that closes ends the
- * connections of the register, when its wake channels are closed.
+ * The instances that use a register, under all prefixes. When the last one closes, the register's
+ * connections end, after its wake channels.
  */
 import type { Clock } from '../../base/clock.js';
 
-/** How long the connections of a register stay open for a wake channel that does not close. */
+/** How long they stay open for a wake channel that does not close. */
 const CLOSE_MS = 1000;
 
 export class Users {
@@ -15,13 +15,13 @@ export class Users {
     this.#count += 1;
   }
 
-  /** Returns true for the last one. */
+  /** True for the last one. */
   leave(): boolean {
     this.#count -= 1;
     return this.#count === 0;
   }
 
-  /** Counts a channel as open until its `close` has been called, and its promise is settled. */
+  /** A channel is open until its `close` was called and settled. */
   opened(close: () => Promise<void>): () => Promise<void> {
     let end: (closing: void | Promise<void>) => void = () => undefined;
     const closed = new Promise<void>((resolve) => {
@@ -36,7 +36,7 @@ export class Users {
     };
   }
 
-  /** Resolves when all channels are closed, or after a moment. */
+  /** When all channels are closed, or after a moment. */
   async quiet(clock: Clock): Promise<void> {
     let cancel = (): void => undefined;
     const limit = new Promise<void>((resolve) => {

@@ -1,26 +1,26 @@
-/** A case of the contract of a register, and what all cases use. */
+/** A case of a register's contract, and what all cases use. */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../base/clock.js';
 import type { Change, Register, Swapped, Versioned } from '../register.js';
 
 /**
- * Makes a register on the same data as the others that it made: as in another process, with
- * connections of its own where that is possible.
+ * Makes a register on the same data as the others that it made, as in another process, with own
+ * connections if possible.
  */
 export type MakeRegister = () => Register | Promise<Register>;
 
-/** A rule of the contract that a register must keep. */
+/** A rule that a register must keep. */
 export interface RegisterCase {
-  /** What a register does that keeps the rule. */
+  /** What a register does that keeps it. */
   readonly name: string;
   /**
-   * Resolves if the rule is kept, and if the register lacks the optional method that it is about.
-   * Rejects with an error that says what was seen. Uses keys of its own, and closes what it made.
+   * Resolves if the rule is kept, or the register lacks its optional method. Rejects with an error
+   * that says what was seen. Uses keys of its own, and closes what it made.
    */
   run(make: MakeRegister): Promise<void>;
 }
 
-/** Throws an error unless `condition` is true. */
+/** Throws unless `condition` is true. */
 export function check(condition: boolean, seen: string): asserts condition {
   if (!condition) throw new Error(`the register breaks its contract: ${seen}`);
 }
@@ -29,13 +29,13 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => void systemClock.after(ms, resolve));
 }
 
-/** The local time in microseconds. */
+/** In microseconds. */
 export const local = (): number => systemClock.now() * 1000;
 
-/** A time at which no register of a test forgets a state: in the year 2286. */
+/** No register of a test forgets a state then: in the year 2286. */
 export const LATE = 1e16;
 
-/** A change to a text, without messages. */
+/** Without messages. */
 export function to(state: string, forgetAt: number = LATE): Change {
   return { state, forgetAt, messages: [] };
 }
@@ -52,20 +52,20 @@ export class Scene {
     this.#make = make;
   }
 
-  /** A register, as in another process. */
+  /** As in another process. */
   async register(): Promise<Register> {
     const made = await this.#make();
     this.#made.push(made);
     return made;
   }
 
-  /** A key or a prefix that no other case uses. */
+  /** That no other case uses. */
   key(end = ''): string {
     this.#count += 1;
     return `${this.#name}${this.#count}:${end}`;
   }
 
-  /** Collects the messages of a channel. */
+  /** The messages of a channel. */
   async inbox(register: Register, channel: string): Promise<Inbox> {
     const inbox = new Inbox();
     const listening = await register.listen?.(channel, inbox);
@@ -82,10 +82,10 @@ export class Scene {
   }
 }
 
-/** The messages that arrived. */
+/** That arrived. */
 export class Inbox {
   readonly texts: string[] = [];
-  /** The calls of `up` and `down`. */
+  /** Calls of the listener. */
   readonly events: ('up' | 'down')[] = [];
   end: () => Promise<void> = async () => undefined;
 
@@ -101,7 +101,7 @@ export class Inbox {
     this.events.push('down');
   }
 
-  /** Waits until a text has arrived. */
+  /** Waits for a text. */
   async has(text: string): Promise<void> {
     for (let waited = 0; waited < ARRIVES_MS && !this.texts.includes(text); waited += 10) {
       await sleep(10);
@@ -115,10 +115,9 @@ export class Inbox {
   }
 }
 
-/** A message that has not arrived after this time is lost. */
+/** A later message is lost. */
 const ARRIVES_MS = 3000;
 
-/** Defines a case. */
 export function caseOf(name: string, body: (scene: Scene) => Promise<void>): RegisterCase {
   return {
     name,
@@ -133,7 +132,7 @@ export function caseOf(name: string, body: (scene: Scene) => Promise<void>): Reg
   };
 }
 
-/** Replaces the state of a key, and fails if that does not succeed. */
+/** Fails if the state was not replaced. */
 export async function put(
   register: Register,
   key: string,
@@ -145,7 +144,6 @@ export async function put(
   return swapped;
 }
 
-/** Fails if the state of a key is another one. */
 export async function expectState(register: Register, key: string, state: string): Promise<void> {
   const read = await register.read(key);
   check(
@@ -154,12 +152,12 @@ export async function expectState(register: Register, key: string, state: string
   );
 }
 
-/** The greatest value that the clock may have had when the call began. */
+/** The greatest value of the clock when the call began. */
 export function latestOf({ time, latest = time }: Pick<Versioned, 'time' | 'latest'>): number {
   return latest;
 }
 
-/** A text for an error. */
+/** For an error. */
 export function short(text: string): string {
   if (text.length <= 60) return JSON.stringify(text);
   return `${JSON.stringify(text.slice(0, 40))}… (${text.length} characters)`;

@@ -3,18 +3,18 @@
  *
  * Each swap appends a token that is used once, so a state names all swaps before it, and its length
  * is its place in the only possible order. The history is linearizable if the states are prefixes
- * of one another, and if the places agree with real time: what begins after an answer has a place
- * that is not before it (Herlihy and Wing, 1990; for a register with unique values this is enough).
+ * of one another, and the places agree with real time: what begins after an answer has no earlier
+ * place (Herlihy and Wing, 1990; for a register with unique values this is enough).
  */
 import type { Register } from '../register.js';
 import { caseOf, check, local, type RegisterCase, sleep, to } from './case.js';
 
 const WORKERS = 8;
-/** A history ends after so many swaps, or after this time. */
+/** A history ends after so many swaps, or this time. */
 const SWAPS_MAX = 120;
 const MS_MAX = 3000;
 
-/** A call that was answered: it saw or made the state with this number of tokens. */
+/** An answered call: it saw or made the state with so many tokens. */
 interface Call {
   readonly began: number;
   readonly ended: number;
@@ -36,7 +36,7 @@ async function work(
     const { state, version } = await register.read(key);
     const tokens = tokensOf(state);
     history.push({ began, ended: local(), place: tokens.length, tokens });
-    // sometimes others change the key between the read and the swap
+    // others may change the key between the read and the swap
     if ((round + worker) % 3 === 0) await sleep(1);
     const swapBegan = local();
     const next = [...tokens, `${worker}.${round}`];
@@ -45,7 +45,7 @@ async function work(
   }
 }
 
-/** Fails if a history is not linearizable. */
+/** Fails unless the history is linearizable. */
 function judge(history: readonly Call[], order: readonly string[]): void {
   for (const { tokens } of history) {
     const agrees = tokens.every((token, at) => token === order[at]);

@@ -1,4 +1,4 @@
-/** Messages, and the methods that a register may lack. */
+/** Messages, and the optional methods. */
 import type { Message, Register, Swap } from '../register.js';
 import {
   caseOf,
@@ -12,12 +12,11 @@ import {
   to,
 } from './case.js';
 
-/** A change with messages. */
 const sending = (state: string, ...messages: readonly Message[]): ReturnType<typeof to> => {
   return { ...to(state), messages };
 };
 
-/** Texts of messages, the longest that the library sends. */
+/** The longest that the library sends. */
 const TEXTS: readonly string[] = ['grant', '{"a":"\'\\"\\n"}', ' é😀 ', 'x'.repeat(4000)];
 
 async function pair(at: Scene): Promise<[Register, Register] | undefined> {

@@ -121,7 +121,7 @@ const deleted = caseOf('no version comes back after a state was deleted', async 
   await expectState(one, key, 'last');
 });
 
-/** How long states live that must be forgotten, in microseconds. */
+/** Of states that must be forgotten, in microseconds. */
 const LIFE = 300_000;
 
 const forgotten = caseOf('no version comes back after a state was forgotten', async (at) => {

@@ -1,4 +1,4 @@
-/** Odd keys and texts, long states, and the list of the keys. */
+/** Odd keys and texts, long states, and the list of keys. */
 import type { Register, Scanned } from '../register.js';
 import {
   caseOf,
@@ -14,7 +14,7 @@ import {
 /** The default of `stateMax`. */
 const STATE_MAX = 256 * 1024;
 
-/** Ends of keys. Databases and files take some of them for the same, or do not take them. */
+/** Databases and files take some of these ends for the same, or do not take them. */
 const ENDS: readonly string[] = [
   ...['a', 'A', ' a', 'a ', 'a  ', 'a\t', 'a\n', '', 'a/b', 'a\\b', '../a', 'a:b', '.', 'a.'],
   ...["a'b", 'a"b', 'a`b', 'a;b', '--a', 'a%', 'a_', 'a*', 'a?', '[a]', '{a}', '$1', '%61'],
@@ -83,7 +83,7 @@ async function scanned(register: Register, prefix: string): Promise<Map<string, 
   return found;
 }
 
-/** Creates keys, a few at a time. */
+/** A few at a time. */
 async function create(register: Register, keys: readonly string[]): Promise<void> {
   for (let from = 0; from < keys.length; from += 20) {
     await Promise.all(keys.slice(from, from + 20).map((key) => put(register, key, to(key))));

@@ -15,7 +15,7 @@ import {
 /** The years 2020 and 2100, in microseconds. */
 const EARLIEST = 1.577e15;
 const LATEST = 4.102e15;
-/** By how much two clocks may differ: a part, and a time in microseconds. */
+/** Two clocks may differ by a part, and a time in microseconds. */
 const DRIFT = 0.01;
 const TOLERANCE = 20_000;
 
@@ -24,7 +24,7 @@ interface Seen extends Pick<Versioned, 'time' | 'latest'> {
   readonly ended: number;
 }
 
-/** Fails if the clock ran by more or less than the local one between two answers. */
+/** Fails if the clock ran by more or less than the local one. */
 function compare(first: Seen, second: Seen): void {
   const ran = second.time - first.time;
   const most = second.ended - first.began;
@@ -72,7 +72,7 @@ const forwards = caseOf('the clock does not run backwards from answer to answer'
   let last = 0;
   for (let round = 0; round < 50; round += 1) {
     const read = await (registers[round % 2] as (typeof registers)[0]).read(key);
-    // bounds may become narrower or wider, but never exclude what was true
+    // bounds may change, but never exclude what was true
     check(
       Math.max(read.time, latestOf(read)) >= last,
       `its time was ${last} in one answer, and ${read.time} in a later one`,
@@ -81,7 +81,7 @@ const forwards = caseOf('the clock does not run backwards from answer to answer'
   }
 });
 
-/** How long a state must be kept, in microseconds. */
+/** In microseconds. */
 const KEEP = 500_000;
 
 const keeps = caseOf('a state is kept until its time', async (at) => {
