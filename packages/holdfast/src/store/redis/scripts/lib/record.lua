@@ -30,8 +30,10 @@ local known = seen and true
 local loaded, writes = {}, {}
 local kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
   1, 0, 0, 0, 0, 0, 0, 0, 0
-local sole -- the only lease of a mutex
-local forget -- until when the server keeps the key
+-- The only lease of a mutex.
+local sole
+-- Until when the server keeps the key.
+local forget
 local plain = is_plain
 -- Leases have fields, also at a capacity of 1 after a greater one; a root stays `sole` if the
 -- capacity is raised. Without another lease, the capacity decides.
