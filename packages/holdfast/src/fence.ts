@@ -101,9 +101,9 @@ export function fragment<Result>(
 
 /** The metadata of a stored object. */
 export interface StoredObject {
-  /** As the store gives it. */
+  /** The tag as the store gives it. */
   readonly etag: string;
-  /** Of the metadata; `undefined` if the object has none, which is less than any. */
+  /** The fence in the metadata; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;
 }
 

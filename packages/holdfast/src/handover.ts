@@ -34,7 +34,6 @@ interface Parsed {
   readonly leases: readonly Written[];
 }
 
-/** Options of an adopted lease. */
 export type AdoptOptions = Pick<
   LockOptions,
   'ttl' | 'renew' | 'label' | 'onExpiring' | 'expiringBefore'
@@ -57,7 +56,7 @@ interface Written {
   readonly owner: string;
   /** The rest of `maxHold`, in ms; omitted without a limit. */
   readonly maxHold?: number;
-  /** Of the last change of the weight, and of the last signal. */
+  /** The number of the last change of the weight; `signals` that of the last signal. */
   readonly changes: number;
   readonly signals: number;
 }

@@ -7,7 +7,7 @@
  * 15](../../../../docs/decisions/0015-uncontended-pair.md)).
  */
 
-/** In one chain at a time. */
+/** A member is in one chain at a time. */
 export class Link {
   chain: object | undefined;
   before: Link | undefined;
@@ -61,7 +61,6 @@ export class Chain<T extends Link> {
  */
 export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
   readonly #index = new Map<string, T>();
-  /** The last indexed one: none behind it is. */
   #indexed: Link | undefined;
 
   override remove(one: T): boolean {

@@ -24,7 +24,6 @@ export function checkKey(key: unknown, name = 'key'): string {
   return key;
 }
 
-/** Without the character of markers' keys. */
 export function checkLockKey(key: unknown, name = 'key'): string {
   const checked = checkKey(key, name);
   if (!checked.includes(MARK)) return checked;
@@ -83,7 +82,7 @@ export function checkObject(name: string, value: unknown): asserts value is obje
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
 }
 
-/** Without other options: a misspelt one would be ignored. */
+/** An object without other options: a misspelt one would be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   checkObject(name, value);
   for (const option of Object.keys(value)) {

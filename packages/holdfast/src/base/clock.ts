@@ -10,7 +10,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Of one process. */
+/** The clock of one process. */
 export interface Clock {
   /**
    * The monotonic clock in milliseconds, with fractions. Never set, never steps. It may stop while
@@ -44,15 +44,14 @@ export function afterIo(clock: Clock, callback: () => void): void {
 /** Taken once: a test's fake timers may replace it. */
 const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
 
-/** Taken once, too. */
 export const nextTurn: (callback: () => void) => void = setImmediate;
 
-/** After all promise jobs of this step, also those they begin. */
+/** Calls back after all promise jobs of this step, also those they begin. */
 export function afterStep(callback: () => void): void {
   nextTick(callback);
 }
 
-/** After the immediates that are set by now. */
+/** Calls back after the immediates that are set by now. */
 export function afterTurn(callback: () => void): void {
   setImmediate(callback);
 }
@@ -67,7 +66,6 @@ function twoTurns(callback: () => void): void {
 
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Several timers, one after another. */
 function afterLong(ms: number, callback: () => void, weak: boolean): Timer {
   const next = (): void => {
     timer = systemClock.after(ms - LONGEST_MS, callback, weak);

@@ -55,7 +55,6 @@ const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 /** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
   readonly code: HoldfastErrorCode;
-  /** That the error concerns, if any. */
   readonly key: string | undefined;
   /**
    * The option that is not valid (`HOLDFAST_BAD_OPTION`), or differs from the value in use
@@ -84,7 +83,7 @@ export class HoldfastError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Also for an error of another copy: another version, or another format. */
+  /** Also accepts an error of another copy: another version, or another format. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isHoldfastError(value);
   }

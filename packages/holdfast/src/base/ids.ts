@@ -16,7 +16,6 @@ export class Ids {
   #process: string | undefined;
   #count = 0;
   #sleeps = 0;
-  /** Of the counter, since the clocks last jumped. */
   #beginning = '';
 
   constructor(randomSource: RandomSource = systemRandomSource, clock: Clock = systemClock) {

@@ -125,7 +125,6 @@ export interface HoldfastOptions {
   readonly clockMargin?: number | undefined;
   /** How long `close()` waits for holders to release. Default 10,000. */
   readonly grace?: number | undefined;
-  /** For tests. */
   readonly clock?: Clock | undefined;
   /** For simulations. @internal */
   readonly randomSource?: RandomSource | undefined;
@@ -203,11 +202,9 @@ export interface AcquireOptions extends LockOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** With defaults filled in. */
 export type Settings = {
   readonly [K in Exclude<keyof HoldfastOptions, Apart>]-?: NonNullable<HoldfastOptions[K]>;
 } & {
-  /** Of locks. */
   readonly defaults: LockOptions;
   readonly onWarning: HoldfastOptions['onWarning'];
   readonly onLost: HoldfastOptions['onLost'];
@@ -223,7 +220,6 @@ type Apart =
   | 'maxHold'
   | 'longHold';
 
-/** With defaults filled in. */
 export interface ResolvedAcquireOptions {
   readonly ttl: number;
   readonly renew: boolean;
@@ -307,7 +303,8 @@ function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockO
 }
 
 /**
- * Without `maxHold`: whether its default applies depends on the acquisition, see `resolveTerms`.
+ * The default of `maxHold` is not included: whether it applies depends on the acquisition, see
+ * `resolveTerms`.
  */
 export function withDefaults<O extends LockOptions>({ defaults }: Settings, options: O): O {
   return over({ ...defaults, maxHold: undefined }, options);

@@ -10,7 +10,7 @@ export interface RandomSource {
   id(): string;
   /** In [0, 1). */
   fraction(): number;
-  /** It cannot be guessed: 16 characters of base64url. */
+  /** Cannot be guessed: 16 characters of base64url. */
   secret(): string;
 }
 

@@ -21,7 +21,6 @@ export interface RetryPolicy {
   readonly failed?: (error: unknown, failures: number) => void;
   /** The pauses do not keep the process alive. */
   readonly weak?: boolean;
-  /** For a caller that ends the pause early. */
   readonly pause?: Pause;
 }
 
@@ -41,7 +40,6 @@ export async function retry<T>(
 ): Promise<T | undefined> {
   const { clock, delay, continues, failed, weak, pause = new Pause(clock) } = policy;
   let failures = 0;
-  // without an `await` if there is nothing to wait for
   for (let more = continues(failures); more === true || (await more); more = continues(failures)) {
     try {
       const answer = await attempt(failures);
@@ -59,7 +57,7 @@ export async function retry<T>(
   return undefined;
 }
 
-/** They double from `min` up to `max`. */
+/** Delays that double from `min` up to `max`. */
 export function growing(min: number, max: number): RetryPolicy['delay'] {
   return (failures) => Math.min(max, min * 2 ** (failures - 1));
 }

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { badOption } from './errors.js';
 
-/** They must exist on this platform, and have a handler. */
+/** The signals must exist on this platform, and have a handler. */
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
     typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
@@ -16,7 +16,7 @@ export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly 
   return signals;
 }
 
-/** Of all instances of this process, and how many close now. */
+/** The handlers of all instances, and how many close now. */
 const handlers = new WeakSet<() => void>();
 let closing = 0;
 

@@ -1,7 +1,6 @@
 /** Startup snapshots of Node (`--build-snapshot`): many processes start from the copy of one. */
 import v8 from 'node:v8';
 
-/** In each process that starts from a snapshot of this one. */
 export function inEachCopy(callback: () => void): void {
   // other runtimes do not have it
   const snapshot = (v8 as Partial<typeof v8>).startupSnapshot;

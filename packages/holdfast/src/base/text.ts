@@ -9,12 +9,11 @@ const MESSAGE_MAX = 500;
 /** Control characters, line and paragraph separators, invisible and bidirectional marks. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029\p{Surrogate}]/gu;
 
-/** In quotation marks, escaped as in JSON, and truncated. */
+/** The text in quotation marks, escaped as in JSON, and truncated. */
 export function quote(text: string, max: number = QUOTED_MAX): string {
   return escaped(JSON.stringify(cut(text, max)));
 }
 
-/** Escaped and truncated. */
 export function printable(text: string, max: number = MESSAGE_MAX): string {
   return escaped(cut(text, max));
 }

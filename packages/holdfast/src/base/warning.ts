@@ -41,10 +41,9 @@ export type HoldfastWarningCode =
   | 'HOLDFAST_SILENT_CLIENT'
   | 'HOLDFAST_CALLBACK';
 
-/** See `onWarning`. */
 export interface HoldfastWarning {
   readonly code: HoldfastWarningCode;
   readonly message: string;
-  /** Of the lock, if the warning is about one. */
+  /** The key of the lock, if the warning is about one. */
   readonly key: string | undefined;
 }

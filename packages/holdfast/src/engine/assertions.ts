@@ -16,7 +16,6 @@ import type { KeyCommand, Micros } from './commands.js';
 
 interface Snapshot {
   readonly used: number;
-  /** That any lease may have used. */
   readonly highest: number;
   readonly leases: ReadonlyMap<string, Fences>;
 }

@@ -46,7 +46,7 @@ export interface Acquire {
    * wait; see `handOffsOf`. 0 if it is no root.
    */
   readonly handOffs: number;
-  /** For the push of the grant; `''`: the waiter polls. */
+  /** The channel for the push of the grant; `''`: the waiter polls. */
   readonly channel: string;
   /**
    * A secret that the push of the grant repeats, which shows that the store sent it; `''` without a
@@ -55,7 +55,7 @@ export interface Acquire {
   readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
-  /** Of an earlier reply, to get that place back; 0 for a new place. */
+  /** The ticket of an earlier reply, to get that place back; 0 for a new place. */
   readonly ticket: number;
   /**
    * Whole ms for which the oldest task of a root has waited in its process; default 0. Without a
@@ -109,7 +109,6 @@ export interface Turn {
   readonly op: 'turn';
   readonly key: string;
   readonly id: string;
-  /** As the store granted it. */
   readonly fence: number;
   /** The last fence that the root used; those after it become free. */
   readonly used: number;
@@ -144,7 +143,9 @@ export interface Renew {
   readonly id: string;
   readonly ttl: number;
   readonly retention: number;
-  /** For pushes to the process of the lease, or of this hold. Default: the known one. */
+  /**
+   * The channel for pushes to the process of the lease, or of this hold. Default: the known one.
+   */
   readonly channel?: string;
   /** See `Acquire`. Default: the known number. */
   readonly tasks?: number | undefined;
@@ -203,11 +204,10 @@ export interface ForceRelease {
 export interface Park {
   readonly op: 'park';
   readonly key: string;
-  /** It holds the lease. */
   readonly id: string;
   /**
-   * It waits, with the lease's owner and weight. While it is parked, only this command and polls
-   * name it.
+   * This id waits, with the lease's owner and weight. While it is parked, only this command and
+   * polls name it.
    */
   readonly as: string;
   readonly condition: string;
@@ -226,10 +226,8 @@ export interface Park {
   readonly claim: number;
   readonly fair: boolean;
   readonly channel: string;
-  /** See `Acquire.token`. */
   readonly token: string;
   readonly maxParked: number;
-  /** As in `Acquire`. */
   readonly patience: number;
   /** As in `Acquire`. A parked waiter that is not polled for this long is dropped. */
   readonly retention: number;
@@ -240,7 +238,7 @@ export interface Park {
 export interface Signal {
   readonly op: 'signal';
   readonly key: string;
-  /** Of the signalling acquisition, which must hold a live lease. */
+  /** The signalling acquisition, which must hold a live lease. */
   readonly id: string;
   readonly condition: string;
   /** The waiters to wake, 0 for all. */
@@ -277,7 +275,6 @@ export interface Resize {
 export interface SetCapacity {
   readonly op: 'capacity';
   readonly key: string;
-  /** The capacity that the caller knows. */
   readonly from: number;
   readonly capacity: number;
   readonly retention: number;

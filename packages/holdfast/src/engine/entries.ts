@@ -2,20 +2,19 @@
 import type { Acquire, Micros } from './commands.js';
 
 export interface Hold {
-  /** As requested; a lease has that of its heaviest hold. */
+  /** The requested permits; a lease has the weight of its heaviest hold. */
   weight: number;
-  /** The number of its last change of weight. */
   changes: number;
-  /** For the message that the lease was ended by force, or `''`. */
+  /** The channel for the message that the lease was ended by force, or `''`. */
   channel: string;
-  /** Without a renewal. The lease lasts as long as one of its holds. */
+  /** The end without a renewal. The lease lasts as long as one of its holds. */
   expires: Micros;
 }
 
 export type Joining = Pick<Acquire, 'id' | 'weight' | 'channel'>;
 
 export interface Holder {
-  /** With an owner: the first of its holds. */
+  /** The lease with an owner has the id of its first hold. */
   readonly id: string;
   readonly owner: string;
   weight: number;
@@ -34,9 +33,8 @@ export interface Holder {
    * `fence` is reserved for each.
    */
   readonly handOffs: number;
-  /** The owner's holds in order. */
   readonly holds: Map<string, Hold>;
-  /** With an owner: no hold ends later. */
+  /** No hold of an owner ends later. */
   expires: Micros;
   /** Neither the lease nor a hold ends earlier. */
   due: Micros;
@@ -70,7 +68,6 @@ export interface Waiter {
   tasks: number;
   readonly meta: string;
   readonly ticket: number;
-  /** The condition of its signal, or `''`. */
   readonly signalled: string;
   channel: string;
   token: string;

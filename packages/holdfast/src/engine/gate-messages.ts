@@ -7,7 +7,6 @@ import type { Micros } from './commands.js';
 /** A latch opens once and stays open. A barrier opens for its parties and starts again. */
 export type GateKind = 'latch' | 'barrier';
 
-/** Why a generation is broken. */
 export type BreakReason = 'expired' | 'withdrawn' | 'reset' | 'deleted';
 
 /** `unknown`: the gate does not remember the generation, or it never existed. */
@@ -28,11 +27,10 @@ export interface Arrive {
    * more); without a `Watch` this arrival at a barrier expires.
    */
   readonly ttl: number;
-  /** For the message of the generation's end, or `''`. */
+  /** The channel for the message of the generation's end, or `''`. */
   readonly channel: string;
-  /** See `Acquire.token`. */
   readonly token: string;
-  /** Of an ended gate, in ms; a later call cannot shorten it. */
+  /** How long an ended gate is kept, in ms; a later call cannot shorten it. */
   readonly retention: number;
 }
 
@@ -71,7 +69,6 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
-/** The state of the named generation. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;

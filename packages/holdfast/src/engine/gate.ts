@@ -45,9 +45,9 @@ export class Gate {
    * Of a latch: when it breaks, broke or opened. Of a barrier: its last use, or the latest expiry.
    */
   endsAt: Micros = 0;
-  /** After `endsAt`, in ms. */
+  /** How long the gate is kept after `endsAt`, in ms. */
   retention = 0;
-  /** Of the arrivals in `past`, or 0. */
+  /** The generation of the arrivals in `past`, or 0. */
   pastGeneration = 0;
   readonly broken: Broken[] = [];
   /** Id → arrivals that were missing after it. */
@@ -142,7 +142,7 @@ export class Gate {
     this.endsAt = Math.max(this.endsAt, later);
   }
 
-  /** As broken unless open; begins the next generation. */
+  /** Ends the generation, as broken unless it is open, and begins the next. */
   end(context: CommandContext, reason: BreakReason, count: number): void {
     if (this.fate(this.generation) === 'closed') this.#remember(reason);
     this.#next(context, count);

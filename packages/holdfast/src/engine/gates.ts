@@ -26,7 +26,6 @@ export class Gates {
     this.#gates.delete(key);
   }
 
-  /** Removes gates unused for their retention. */
   sweep(now: Micros): void {
     for (const [key, gate] of this.#gates) if (gate.forgetAt <= now) this.#gates.delete(key);
   }
@@ -104,7 +103,6 @@ function endGeneration(gate: Gate, command: G.EndGeneration, context: CommandCon
   return status(gate, now, generation, '');
 }
 
-/** A barrier without arrivals accepts any count. */
 function suits(gate: Gate, count: number): boolean {
   return gate.count === count || (gate.kind === 'barrier' && gate.arrivals.size === 0);
 }

@@ -30,7 +30,6 @@ export function inspect(
   const holder = (id: string): Holder => resource.holders.get(id) as Holder;
   const expired = resource.expiries.upTo(now);
   const over = resource.expiries.first(Math.min(expired, EXPIRE_LIMIT)).map(holder);
-  // a hold of these has expired
   const live = over.filter((one) => lives(one, now));
   const dead = over.filter((one) => !lives(one, now));
   const others = resource.expiries.from(expired, limit).map(holder);

@@ -3,7 +3,6 @@
 /** A mutex has the capacity 1. Only a semaphore's can be changed. */
 export type LockKind = 'mutex' | 'semaphore' | 'rw-lock' | 'flight';
 
-/** As the scripts name them. */
 export const NUMBERS = { mutex: 1, semaphore: 2, 'rw-lock': 3, flight: 4 } as const;
 const KINDS = Object.keys(NUMBERS) as LockKind[];
 

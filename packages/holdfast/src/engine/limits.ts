@@ -54,5 +54,4 @@ export const FORCE_LIMIT = 1000;
 /** Channels that a gate notifies; other waiters poll. */
 export const CHANNEL_LIMIT = 10_000;
 
-/** Broken generations that a gate remembers. */
 export const BROKEN_LIMIT = 64;

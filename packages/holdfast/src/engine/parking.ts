@@ -92,7 +92,7 @@ export class Parking {
     return parked;
   }
 
-  /** To save writes, only after half of the retention. */
+  /** Writes only after half of the retention. */
   hear(id: string, now: Micros, retention: number): void {
     const parked = this.#parked.get(id);
     if (parked === undefined || parked.until - now >= retention * 500) return;

@@ -14,7 +14,6 @@
 import type { Micros } from './commands.js';
 
 interface Process {
-  /** Queued or parked. */
   waiters: number;
   heard: Micros;
   /** From when it is silent; 0 if it named no patience. */
@@ -23,10 +22,9 @@ interface Process {
   paused: Micros;
 }
 
-/** In the past of every clock. */
+/** A time in the past of every clock. */
 const LONG_AGO = 1;
 
-/** The id up to the last dot. */
 export function processOf(id: string): string {
   const end = id.lastIndexOf('.');
   return end < 0 ? id : id.slice(0, end);

@@ -10,7 +10,6 @@ export interface Granted {
   /** Microseconds until its end. */
   readonly left: Micros;
   readonly handOffs: number;
-  /** Of the owner; 1 without one. */
   readonly holds: number;
 }
 
@@ -21,7 +20,7 @@ export interface Queued {
   /** Microseconds until the next lease of the resource may end, or 0. */
   readonly next: Micros;
   /**
-   * Of a fair root that was queued now: the id directly before it, of a waiter or of the only
+   * For a fair root that was queued now: the id directly before it, of a waiter or of the only
    * lease, or `''`.
    */
   readonly ahead?: string;
@@ -40,7 +39,7 @@ export interface Full {
   readonly length: number;
 }
 
-/** In use as another kind, or with another capacity. */
+/** The resource is in use as another kind, or with another capacity. */
 export interface Mismatch {
   readonly status: 'mismatch';
   readonly now: Micros;
@@ -139,7 +138,6 @@ export interface RenewManyReply {
    * `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
-  /** Of one of the leases that were not renewed. */
   readonly failure?: Error;
 }
 
@@ -166,7 +164,6 @@ export interface HolderView {
   readonly tasks: number;
   readonly since: Micros;
   readonly meta: string;
-  /** The owner's first holds. */
   readonly ids: readonly string[];
 }
 
@@ -230,9 +227,9 @@ export interface CapacityReply {
   /** `mismatch`: another capacity or kind. `absent`: none. */
   readonly status: 'changed' | 'mismatch' | 'absent';
   readonly now: Micros;
-  /** Or 0. */
+  /** The capacity, or 0. */
   readonly capacity: number;
-  /** Or `''`. */
+  /** The kind, or `''`. */
   readonly kind: LockKind | '';
 }
 

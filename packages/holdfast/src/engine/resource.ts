@@ -30,7 +30,6 @@ import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
 export class Resource {
-  /** Of its present or last use. */
   kind: LockKind = 'mutex';
   /** 0 before its first use. */
   capacity = 0;
@@ -46,9 +45,7 @@ export class Resource {
   readonly expiries: SortedSet = new SortedSet();
   readonly waiters: Map<string, Waiter> = new Map();
   readonly queue: SortedSet = new SortedSet();
-  /** The id of its lease. */
   readonly owners: Map<string, string> = new Map();
-  /** The id of the owner's lease. */
   readonly holds: Map<string, string> = new Map();
   readonly processes: Processes = new Processes();
   readonly parking: Parking = new Parking(this.processes);
@@ -85,7 +82,7 @@ export class Resource {
     return holder !== undefined && endOf(holder, id) > now ? holder : undefined;
   }
 
-  /** Also an expired one that was not removed. */
+  /** Counts an expired lease that was not removed. */
   hasLease(id: string): boolean {
     return this.holders.has(this.holds.get(id) ?? id);
   }
@@ -155,7 +152,7 @@ export class Resource {
     else this.#dropHolds(holder, now);
   }
 
-  /** With a fence, and a reserved one for each hand-off (I2). */
+  /** The lease gets a fence, and a reserved one for each hand-off (I2). */
   grant(
     wanted: (Acquire & { readonly signalled?: undefined }) | Waiter,
     now: Micros,
@@ -198,7 +195,6 @@ export class Resource {
     return holder;
   }
 
-  /** For one of its holds; never shortens the lease. */
   extend(holder: Holder, id: string, expires: Micros): void {
     holder.expires = Math.max(holder.expires, expires);
     const hold = holder.holds.get(id);
@@ -212,7 +208,6 @@ export class Resource {
     this.latest = Math.max(this.latest, holder.expires);
   }
 
-  /** Releases one hold; true if that ends the lease. */
   leave(holder: Holder, id: string): boolean {
     holder.holds.delete(id);
     if (holder.owner !== '') this.holds.delete(id);
@@ -279,7 +274,6 @@ export class Resource {
     holder.sent = sent;
   }
 
-  /** For later pushes. */
   readdress(waiter: Waiter | Parked, { channel, token }: Pick<Waiter, 'channel' | 'token'>): void {
     waiter.channel = channel;
     waiter.token = token;

@@ -13,7 +13,7 @@ import { Resource } from './resource.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
 type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
-/** Without names of fields, because each change stores a long queue. */
+/** Has no names of fields, because each change stores a long queue. */
 type SavedWaiter = readonly [
   ...[id: string, ticket: number, token: string, channel: string, meta: string, owner: string],
   ...[weight: number, ttl: number, claim: number, fair: boolean, handOffs: number, tasks: number],

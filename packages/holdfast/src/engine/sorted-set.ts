@@ -7,7 +7,6 @@ export class SortedSet {
     return this.#order.length;
   }
 
-  /** From 0. */
   at(rank: number): string | undefined {
     return this.#order[rank];
   }

@@ -28,7 +28,6 @@ export function turn(
   return { status: ended ? 'freed' : 'absent', now, again: standing(resource, wanted, context) };
 }
 
-/** False without a root with the named fence. */
 function end(resource: Resource, wanted: T.Turn, now: T.Micros): boolean {
   const { id, fence, used } = wanted;
   const holder = resource.leaseOf(id, now);

@@ -2,7 +2,6 @@
 import type { Core } from '../acquire/core.js';
 import type { ExaminedServer, Finding, FindingSeverity } from '../store/finding.js';
 
-/** The result of `Holdfast.doctor`. */
 export interface DoctorReport {
   /** The worst first. Empty if nothing endangers the locks. */
   readonly findings: readonly Finding[];

@@ -3,7 +3,6 @@ import type { Core } from '../acquire/core.js';
 import { markerKey } from '../base/marker-key.js';
 import { isRefusal } from '../store/port.js';
 
-/** The result of `Holdfast.health`. */
 export interface Health {
   /**
    * `degraded`: locks work, with the restrictions in `problems`; `down`: no lock can be acquired
@@ -16,7 +15,7 @@ export interface Health {
   readonly roundTrip: number | undefined;
 }
 
-/** Then a check's lock ends, if its release is lost. */
+/** The lock of a check ends after this time, if its release is lost. */
 const TTL_MS = 1000;
 const CLOCK_OFF_MS = 1000;
 

@@ -11,13 +11,12 @@ import type { Store } from '../store/port.js';
  * The result of `memory()`, `redis(client)` or `register(port)`. Only Holdfast calls its methods.
  */
 export interface HoldfastStore {
-  /** For messages. */
+  /** The name of the store, for messages. */
   readonly label: string;
   readonly execute: (...args: never) => unknown;
   readonly listen: (...args: never) => unknown;
 }
 
-/** Of an instance without locks. */
 export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
 
 /**
@@ -89,13 +88,11 @@ export class HoldfastCore implements AsyncDisposable {
     await this.#core.close(grace);
   }
 
-  /** Closes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 }
 
-/** For the option `replicas`. */
 function withReplicas(store: Store, settings: Settings): Store {
   if (settings.replicas === 0) return store;
   const acknowledged = store.acknowledged?.(settings);

@@ -31,7 +31,6 @@ import { checkSignals, closeOn } from '../base/signals.js';
 import { type HoldfastStats, type KeyStats, statsByKey, statsOf } from './stats.js';
 import type { Store } from '../store/port.js';
 
-/** The result of `Holdfast.ready`. */
 export interface Readiness {
   /** In ms, until the store granted or refused the lock. */
   readonly roundTrip: number;
@@ -58,7 +57,7 @@ export interface ForceReleaseOptions {
    * Default 0.
    */
   readonly wait?: number | undefined;
-  /** For the holder's error. At most 200 characters. */
+  /** The reason in the holder's error. At most 200 characters. */
   readonly reason?: string | undefined;
 }
 

@@ -3,20 +3,18 @@ import type { Core } from '../acquire/core.js';
 
 /** The state of one instance, and what it has done since its creation. */
 export interface HoldfastStats {
-  /** Leases that this process holds now. */
   readonly held: number;
-  /** Calls that wait now. */
   readonly waiting: number;
   /** Leases that this process got, also by hand-offs. */
   readonly acquisitions: number;
-  /** By their holders, here. */
+  /** Leases that their holders released here. */
   readonly releases: number;
   readonly losses: number;
   /** Leases that a call of this process got after it had waited for another holder. */
   readonly handOffs: number;
   /** Renewals that extended a lease; each lease of a command counts. */
   readonly renewals: number;
-  /** Without a reply, or of a lease that had ended. They are repeated. */
+  /** Renewals without a reply, or of a lease that had ended. They are repeated. */
   readonly failedRenewals: number;
   /** Requests that looked for a grant, because no message of it had come. */
   readonly pollings: number;
@@ -26,12 +24,10 @@ export interface HoldfastStats {
   readonly pushes: boolean;
 }
 
-/** Of one key, in this process. */
 export interface KeyStats {
   held: number;
-  /** Of these leases. */
+  /** The permits of these leases. */
   permits: number;
-  /** Calls that wait now. */
   waiting: number;
 }
 

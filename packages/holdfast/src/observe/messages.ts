@@ -4,14 +4,12 @@ import type { HoldfastWarning } from '../base/warning.js';
 
 /** The instance of a message; one object for all its messages. */
 export interface InstanceInfo {
-  /** See `HoldfastCore.id`. */
   readonly id: string;
   readonly store: string;
   readonly prefix: string;
   readonly label: string;
 }
 
-/** What each message has. */
 export interface HoldfastMessage {
   readonly instance: InstanceInfo;
   readonly key: string;
@@ -21,7 +19,7 @@ export interface HoldfastMessage {
 
 /** `tracing:holdfast:acquire:*`, and `holdfast:wait` with the same object. */
 export interface AcquireMessage extends HoldfastMessage {
-  /** That are asked for, and that the lock has. */
+  /** The requested permits, and those that the lock has. */
   readonly permits: number;
   readonly capacity: number;
   /** In ms. */

@@ -135,7 +135,7 @@ export class Telemetry {
     );
   }
 
-  /** To an acquisition that had to wait. */
+  /** A lease was granted to an acquisition that had to wait. */
   granted(hold: Hold, how: HandOffMessage['how']): void {
     this.acquisitions += 1;
     this.handOffs += 1;
@@ -181,12 +181,10 @@ export class Telemetry {
     FORGOTTEN.register(lease, hold, hold);
   }
 
-  /** Another object stands for the lease. */
   unwatch(hold: Hold): void {
     FORGOTTEN.unregister(hold);
   }
 
-  /** Markers are no locks. */
   acquire(
     request: AcquireRequest,
     acquire: (request: AcquireRequest) => Promise<Hold | null>,

@@ -10,7 +10,7 @@ import { type Telemetry, WARNING } from './telemetry.js';
 import { quote } from '../base/text.js';
 
 const LONG_QUEUE = 100;
-/** Then a long queue counts as new. */
+/** A long queue counts as new after this time. */
 const FORGET_MS = 60_000;
 /** The part of the ttl by which a renewal is late. */
 const LATE = 1 / 10;

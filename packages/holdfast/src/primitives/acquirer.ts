@@ -29,7 +29,6 @@ export interface Subject {
   readonly strict?: boolean;
   /** See `AcquireRequest.candidate`. */
   readonly candidate?: boolean;
-  /** The default of a renewed lease. */
   readonly maxHold?: number | undefined;
   readonly send?: (request: AcquireRequest) => Promise<Hold | null>;
 }
@@ -46,7 +45,6 @@ export class Acquirer<L extends Lease> {
   readonly #make: (hold: Hold, core: Core) => L;
   readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
-  /** Throws `HOLDFAST_BAD_OPTION`. */
   constructor(
     core: Core,
     subject: Subject,

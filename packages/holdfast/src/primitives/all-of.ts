@@ -24,7 +24,7 @@ export const ALL_OF_KEYS_MAX = 10_000;
  * its key, so `AllOf` and that `Mutex` exclude each other.
  */
 export class AllOf {
-  /** In the order in which `acquire` waits for them, each once. */
+  /** The keys in the order in which `acquire` waits for them, each once. */
   readonly keys: readonly string[];
   readonly #core: Core;
   readonly #options: LockOptions;

@@ -18,7 +18,6 @@ export interface BarrierOptions {
   readonly ttl?: number | undefined;
 }
 
-/** One opening of a barrier, as one party sees it. */
 export interface BarrierResult {
   /** Greater than all earlier ones of the key. */
   readonly generation: number;
@@ -36,7 +35,7 @@ export class Barrier {
   readonly parties: number;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** As last reported; 0 before the first reply. */
+  /** The number that was last reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */

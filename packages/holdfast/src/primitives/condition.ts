@@ -15,7 +15,6 @@ import * as failures from '../acquire/failures.js';
 import { runsBeside } from './shared-runs.js';
 import { quote } from '../base/text.js';
 
-/** Options of a wait at a condition. */
 export interface AwaitOptions {
   /** In ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -31,7 +30,6 @@ const NAME_MAX = 200;
  * condition's name identify it in all processes. It is in the store only while it has waiters.
  */
 export class Condition {
-  /** The key of its mutex. */
   readonly key: string;
   readonly name: string;
   readonly #core: Core;

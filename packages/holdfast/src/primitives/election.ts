@@ -21,7 +21,6 @@ import { watchLeader } from './watch-leader.js';
 /** See the same names in `LockOptions`. */
 export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' | 'expiringBefore'>;
 
-/** Options of one candidature. */
 export interface CampaignOptions {
   /** In ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -48,15 +47,14 @@ export interface ObserveOptions {
   readonly every?: number | undefined;
 }
 
-/** The current leader, as an observer sees it. */
 export interface Leader {
-  /** That of the candidature, never used again. */
+  /** The id of the candidature, never used again. */
   readonly id: string;
   /** See `Leadership.term`. */
   readonly term: number;
   readonly label: string | undefined;
   readonly host: string | undefined;
-  /** On its machine. */
+  /** The process id on its machine. */
   readonly pid: number | undefined;
   /** Ms since its term began. */
   readonly ledFor: number;
@@ -167,7 +165,6 @@ export class Election {
     return watchLeader(this.#core, () => this.leader(), { every, signal, observers });
   }
 
-  /** `null` if there is none. */
   async leader(): Promise<Leader | null> {
     const [holder] = (await inspect(this.#core, this.key, 1))?.holders ?? [];
     return holder === undefined ? null : leaderOf(holder);

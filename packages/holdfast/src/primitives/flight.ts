@@ -27,7 +27,6 @@ export interface Caller {
   /** The flight runs this caller's work. */
   stopWaiting(): void;
   onOutcome(outcome: FlightOutcome): void;
-  /** The flight failed before any work ran. */
   onFailure(error: unknown): void;
 }
 
@@ -65,7 +64,7 @@ export class Flight {
     if (this.#waiting) caller.onWaiting();
   }
 
-  /** Until the store has replied or a request has failed. */
+  /** True until the store has replied or a request has failed. */
   get silent(): boolean {
     return !this.#replied && this.#trouble === undefined;
   }
@@ -74,7 +73,6 @@ export class Flight {
     return this.#trouble;
   }
 
-  /** The flight stops waiting after the last caller. */
   leave(caller: Caller): void {
     this.#callers.delete(caller);
     if (this.#callers.size > 0 || this.#computing) return;

@@ -31,15 +31,14 @@ const DAY = 86_400_000;
 const MARGIN_MS = 1000;
 
 export interface Force {
-  /** Of one lease, not of a later task of its process; or `''`. */
+  /** One lease, not that of a later task of its process; or `''`. */
   readonly id: string;
-  /** Of one holder, whichever of its tasks holds; or `''`. */
+  /** One holder, whichever of its tasks holds; or `''`. */
   readonly holder: string;
   readonly reason: string;
   readonly wait: number;
 }
 
-/** The effect of a forced release. */
 export interface ForcedRelease {
   readonly ended: number;
   /**

@@ -2,7 +2,6 @@
 import { badOption } from '../base/errors.js';
 import { duration, known } from '../base/checks.js';
 
-/** Options of one `await`. */
 export interface WaitOptions {
   /** In ms. Default: no limit. */
   readonly wait?: number | undefined;

@@ -17,13 +17,12 @@ import { quote } from '../base/text.js';
 
 /** A holder or a waiter, by its own description. */
 export interface Participant {
-  /** Of the acquisition. */
   readonly id: string;
   /** The `sharedBy` option, or the owner of `ownerLocks`. */
   readonly sharedBy: string | undefined;
   readonly label: string | undefined;
   readonly host: string | undefined;
-  /** On its machine. */
+  /** The process id on its machine. */
   readonly pid: number | undefined;
 }
 
@@ -48,7 +47,6 @@ export interface HolderInfo extends Participant {
 }
 
 export interface WaiterInfo extends Participant {
-  /** That it waits for. */
   readonly permits: number;
   /** Must not be overtaken, see `fair`. */
   readonly fair: boolean;
@@ -58,14 +56,12 @@ export interface WaiterInfo extends Participant {
   readonly waitedFor: number;
 }
 
-/** A waiter at a condition. */
 export interface ParkedInfo extends Participant {
   readonly condition: string;
   /** Ms since it gave up the lock. */
   readonly waitedFor: number;
 }
 
-/** The state of a lock at one moment. */
 export interface LockInfo {
   readonly key: string;
   /** 1 for a mutex, 2³⁰ for a read-write lock. */
@@ -139,7 +135,6 @@ export function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCo
   return new HoldfastError(unanswered, message, { key, cause: error });
 }
 
-/** `null` if the lock is not in use. */
 export function info({ store }: Core, key: string, reply: InspectReply): LockInfo | null {
   const { holderCount, parkedCount, waiterCount } = reply;
   if (holderCount + waiterCount + parkedCount === 0) return null;

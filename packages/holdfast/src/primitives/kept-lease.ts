@@ -45,7 +45,6 @@ export class KeptLease extends Lease {
     if (!(await this.verify())) throw hold.lossError();
   }
 
-  /** The lease ends at its expiry, and not by this process. */
   leave(): void {
     this.#core.releaser.leave(this.#hold);
   }

@@ -36,7 +36,7 @@ export class Latch {
   readonly key: string;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** As last reported; 0 before the first reply. */
+  /** The number that was last reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */

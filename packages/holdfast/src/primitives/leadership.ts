@@ -56,7 +56,7 @@ export class Leadership implements AsyncDisposable {
     return this.#lease.key;
   }
 
-  /** That of the candidature, never used again. */
+  /** The id of the candidature, never used again. */
   get id(): string {
     return this.#lease.id;
   }
@@ -116,7 +116,6 @@ export class Leadership implements AsyncDisposable {
     }
   }
 
-  /** Resigns. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resign();
   }

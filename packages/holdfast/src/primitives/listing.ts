@@ -46,7 +46,6 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
   }
 }
 
-/** One promise for a batch. */
 async function inspectAll(
   core: Core,
   keys: readonly string[],
@@ -83,7 +82,6 @@ async function inspectAll(
   return found.filter((one) => one !== null);
 }
 
-/** Throws any other failure. */
 function unreadable(key: string, error: unknown, report: ListOptions['onUnreadable']): null {
   const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
   if (!(error instanceof UnreadableRecord)) throw ours;

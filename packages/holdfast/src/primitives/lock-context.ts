@@ -13,7 +13,6 @@ interface ContextEntry {
   /** One key in two stores means two locks. */
   readonly core: Core;
   readonly lease: Lease;
-  /** Of a reentrant run. */
   readonly reentrant: boolean;
 }
 

@@ -14,10 +14,8 @@ import type { MutexOptions } from './plain-mutex.js';
 import { innermost, under } from './lock-context.js';
 import { quote } from '../base/text.js';
 
-/** Options of the lock, and of each acquisition. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
-/** A method that returns a promise. */
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
 /** A template, or a function of the method's arguments. */
@@ -108,7 +106,6 @@ export function assertLocked(key: string, holdfast?: Holdfast): Lease {
   return lease;
 }
 
-/** The checked arguments of `locked`. */
 class Plan {
   readonly #find: (self: unknown) => Holdfast;
   readonly #key: (self: unknown, args: unknown[]) => string;
@@ -171,14 +168,13 @@ function checkHoldfast(holdfast: unknown): Holdfast {
   throw badOption('holdfast', 'a Holdfast, or a function that returns one', holdfast);
 }
 
-/** Of `reflect-metadata`, which frameworks install. */
+/** A part of `reflect-metadata`, which frameworks install. */
 interface Reflection {
   getOwnMetadataKeys?(target: object): unknown[];
   getOwnMetadata?(key: unknown, target: object): unknown;
   defineMetadata?(key: unknown, value: unknown, target: object): void;
 }
 
-/** Also the metadata of other decorators. */
 function copyMetadata(wrapped: Method, method: Method): Method {
   for (const name of Reflect.ownKeys(method)) {
     const property = Object.getOwnPropertyDescriptor(method, name);

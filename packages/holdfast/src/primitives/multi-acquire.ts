@@ -172,7 +172,6 @@ export class MultiAcquire {
     else signal.addEventListener('abort', lose, { once: true });
   }
 
-  /** Throws if the call was cancelled, or one of its leases is over. */
   #check(): void {
     // reading `signal` notices a deadline that passed in a blocked event loop
     for (const lease of this.#leases) if (lease.signal.aborted) break;

@@ -23,11 +23,11 @@ export class MultiLease implements AsyncDisposable {
     shownAs(this, ({ fences, held, remaining }) => ({ fences, held, remaining }));
   }
 
-  /** In the order in which `acquire` waits for them, each once. */
+  /** The keys in the order in which `acquire` waits for them, each once. */
   readonly keys: readonly string[];
   /**
-   * By key: greater than that of every earlier lease of the key. Fences of different keys cannot be
-   * compared.
+   * The fence of each key, greater than that of every earlier lease of the key. Fences of different
+   * keys cannot be compared.
    */
   readonly fences: ReadonlyMap<string, number>;
   readonly #leases: readonly Lease[];

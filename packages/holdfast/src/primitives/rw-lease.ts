@@ -18,7 +18,6 @@ import { quote } from '../base/text.js';
 export const READER = 1;
 export const WRITER: number = 2 ** 30;
 
-/** The side that a lease holds. */
 export type RwMode = 'read' | 'write';
 
 /** A read or write lock. It stays one lease when its side changes, and is released once. */
@@ -94,7 +93,6 @@ export class RwLease extends Lease {
     return result;
   }
 
-  /** False if the store refuses. */
   async #change(to: RwMode): Promise<boolean> {
     const { key, id } = this.#hold;
     const seq = (this.#hold.root.extras.changes += 1);

@@ -64,7 +64,7 @@ export class RwSide {
     return kind === 'rw-lock' && holders[0]?.weight === this.#weight;
   }
 
-  /** For both sides together, see `Mutex.place`. */
+  /** Counts both sides together, see `Mutex.place`. */
   place(): Promise<number | null> {
     return placeOf(this.#acquirer.core, this.key);
   }

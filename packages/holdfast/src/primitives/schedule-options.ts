@@ -26,7 +26,6 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   readonly afterFailure?: 'keep' | 'release' | undefined;
 }
 
-/** Options of one `runOnce`. */
 export interface RunOnceOptions {
   /**
    * The scheduled time's name, equal on all machines, for example `2026-11-21T02:00Z`. A slot runs
@@ -48,11 +47,9 @@ export interface RunOnceOptions {
  */
 export type SkipReason = 'busy' | 'slot-taken';
 
-/** `ran`: this call ran the work. */
 export type RunOnceResult<T> =
   | {
       readonly ran: true;
-      /** The work's result. */
       readonly value: T;
       /** See `ScheduledRun.fence`. */
       readonly fence: number;
@@ -62,7 +59,7 @@ export type RunOnceResult<T> =
       readonly reason: SkipReason;
       /** The run that holds the lock or the slot, if the store still has it. */
       readonly holder: HolderInfo | null;
-      /** If the call has one. */
+      /** The state of the slot, if the call has one. */
       readonly slot: SlotState | undefined;
     };
 

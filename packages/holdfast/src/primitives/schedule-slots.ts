@@ -22,7 +22,7 @@ import { mark } from './markers.js';
  */
 export type SlotState = 'running' | 'done' | 'failed' | 'unfinished' | 'missed';
 
-/** Of key and slot; the marker's key adds seven. */
+/** The limit of key and slot together; the marker's key adds seven. */
 const SLOT_BYTES_MAX = 1018;
 /** A younger run may be about to mark its slot. */
 const YOUNG_MS = 500;
@@ -36,7 +36,6 @@ export class Slot {
   readonly #key: string;
   readonly #marker: string;
 
-  /** Throws `HOLDFAST_BAD_OPTION` for an invalid slot. */
   constructor(core: Core, key: string, slot: unknown) {
     if (typeof slot !== 'string' || slot === '') {
       throw badOption('slot', 'a non-empty string', slot);
@@ -55,7 +54,6 @@ export class Slot {
     return holderOf(this.#core, this.#marker);
   }
 
-  /** `null` if the slot is marked already. */
   mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
     return mark(this.#core, this.#marker, ttl, label);
   }

@@ -249,7 +249,6 @@ export class Semaphore {
     return new Acquirer(this.#core, { ...adopting, maxHold }, this.#options, semaphoreLease);
   }
 
-  /** Requests with the own number, then with the number in use. */
   async #send(request: AcquireRequest): Promise<Hold | null> {
     const core = this.#core;
     const { terms, weight } = request;

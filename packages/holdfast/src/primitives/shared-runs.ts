@@ -16,7 +16,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Lease } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
 
-/** With the open run around it in the asynchronous context. */
+/** A run, and the open run around it in the asynchronous context. */
 interface Run {
   readonly lease: Lease;
   readonly outer: Run | undefined;
@@ -42,12 +42,10 @@ export function runsBeside(lease: Lease): number {
   return Math.max(0, (runs.get(lease) ?? 0) - Math.max(1, waiting));
 }
 
-/** The run that acquired the lease. */
 export function open<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, false);
 }
 
-/** A run that enters again. */
 export function enter<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, true);
 }

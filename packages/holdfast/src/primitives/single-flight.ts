@@ -22,7 +22,6 @@ import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
 /** See the same names in `LockOptions`. */
 export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>;
 
-/** Options of one call. */
 export interface FlightOptions {
   /** Longest time to wait for another caller's computation, in ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -30,7 +29,6 @@ export interface FlightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
   /**
    * Reads the stored result; `undefined` or `null`, with which most caches answer a miss, if there
@@ -41,7 +39,6 @@ export interface FlightWork<T> {
   readonly compute: (lease: Lease) => T | Promise<T>;
 }
 
-/** `led`: this caller computed. */
 export type FlightResult<T> = { readonly led: true; readonly value: T } | { readonly led: false };
 
 const OPTIONS = new Set<string>(['ttl', 'maxHold', 'label']);

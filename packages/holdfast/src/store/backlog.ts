@@ -21,15 +21,14 @@ const ENDS = 1;
 const ASKS = 2;
 type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
 
-/** Of the commands that ask for nothing. */
 const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
   ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
   ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },
 };
 
-/** Under way at one server, about. */
+/** The bytes under way at one server, about. */
 const BYTES_MAX = 4 * 2 ** 20;
-/** Of a command without its texts, about; and of an id. */
+/** The bytes of a command without its texts, about; and of an id. */
 const FRAME = 256;
 const ID = 40;
 
@@ -39,7 +38,6 @@ export interface Posted {
   posted: number;
   rank: Rank;
   next: Posted | undefined;
-  /** 0 unless under way. */
   bytes: number;
 }
 
@@ -72,7 +70,6 @@ export class Backlog<P extends Posted> {
   readonly waiting: Map<string, P> = new Map<string, P>();
   answers = 0;
 
-  /** @param max the most requests under way */
   constructor(max: number) {
     this.#max = max;
   }
@@ -105,7 +102,7 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** Of a silent server: takes those that have waited since before a time. */
+  /** Takes those that have waited for a silent server since before a time. */
   *takeSince(before: number): Iterable<P> {
     for (const queue of [this.#ends, this.#asks]) {
       while (queue.first !== undefined && queue.first.posted <= before) {

@@ -45,17 +45,13 @@ export type FindingCode =
   | 'writes-fail'
   | `${string}:${string}`;
 
-/** Something that endangers locks. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
   /** Its address; empty if several servers are meant. */
   readonly server: string;
-  /** What it means for locks. */
   readonly message: string;
-  /** What was seen. */
   readonly evidence: string;
-  /** What to do. */
   readonly advice: string;
 }
 
@@ -81,7 +77,6 @@ export interface ExamineTerms {
   readonly requestTimeout: number;
   /** That must have a grant before it counts. */
   readonly replicas: number;
-  /** See `clock-margin.ts`. */
   readonly clockMargin: number;
   /** For the keys and channels of this examination. */
   readonly id: string;

@@ -19,7 +19,6 @@ export interface WakeListener {
   down(): void;
 }
 
-/** Of a message to the own channel. */
 export interface EchoAnswer {
   /** False if the server knows no receiver. Rejects if it was not published. */
   readonly published: Promise<boolean>;
@@ -72,7 +71,6 @@ export interface StoreTells {
   /** The program's command that blocks the client, if known. */
   blockedBy?(): string | undefined;
 
-  /** See `Holdfast.doctor`. */
   examine?(terms: ExamineTerms): Promise<Examination>;
 }
 
@@ -116,7 +114,6 @@ export interface StoreOffers {
   /** An instance uses this store until its `dispose`. */
   use?(): void;
 
-  /** Ends the store's own connections. */
   dispose?(): Promise<void>;
 }
 
@@ -190,12 +187,10 @@ export class StoreFailure extends Error {
   }
 }
 
-/** The command must not be repeated. */
 export function isRefusal(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && /^(refused|unacknowledged)$/.test(error.kind);
 }
 
-/** No reply, because the client is closed. */
 export function isClosed(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.kind === 'closed';
 }
@@ -210,7 +205,6 @@ export class UnreadableRecord extends StoreFailure {
 
 /** The client gave a command another one's reply, so nothing is known of it. */
 export class OutOfStep extends StoreFailure {
-  /** @param client the library's name */
   constructor(client: string) {
     super(
       `the client is out of step: ${client} gave this command the reply to another one. All of ` +

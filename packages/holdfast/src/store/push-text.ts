@@ -51,7 +51,7 @@ export function decodePush(payload: string): T.Push | undefined {
   return { kind: 'grant', id, fence, now, left, handOffs, holds, token };
 }
 
-/** In a script's format; `undefined` if malformed or too large to be exact. */
+/** A number in a script's format; `undefined` if malformed or too large to be exact. */
 export function wholeOf(text: string): number | undefined {
   const number = Number(text);
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) ? number : undefined;

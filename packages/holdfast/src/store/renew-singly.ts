@@ -23,7 +23,7 @@ export async function renewSingly(
   return { status: 'renewals', left, now, ...(failure && { failure }) };
 }
 
-/** Of a failed renewal, in the reply to `renewMany`. */
+/** The code of a failed renewal, in the reply to `renewMany`. */
 export function codeOf(error: unknown): number {
   return error instanceof StoreFailure && error.answered ? FAILED : UNANSWERED;
 }

@@ -21,7 +21,7 @@ import { Deadlines, type Timed } from './deadlines.js';
 import { type Outcome, OutOfStep, type Store, StoreFailure } from './port.js';
 
 const CLOCKS_EVERY_MS = 1000;
-/** With so many open requests, one waits for the end of the turn. */
+/** A request waits for the end of the turn with so many open ones. */
 const CROWD = 16;
 const BATCH_MAX = 500;
 /** A promise job after it is cheaper than `queueMicrotask`. */
@@ -33,9 +33,7 @@ const LONG_TURN = 50;
 export interface Receiver<R> {
   /** @param isSame it reached the store once, and in order: see `Store.connection` */
   answered(reply: R, isSame: boolean): void;
-  /** The store failed, or the deadline has passed. */
   failed(failure: StoreFailure): void;
-  /** After the deadline. */
   late(reply: R): void;
   /**
    * Called before a request is sent that had to wait. False: it is not needed any more, so it is
@@ -55,7 +53,7 @@ class Request implements Timed, Outcome, Posted {
   rank: Posted['rank'] = 0;
   next: Request | undefined;
   bytes = 0;
-  /** Of its server, before it was sent. */
+  /** The answers of its server before it was sent. */
   answersBefore = 0;
   timer: Timer | undefined;
   readonly #requests: Requests;
@@ -227,7 +225,7 @@ export class Requests {
     for (const request of backlog.takeSince(now - this.timeout)) request.fail(failure);
   }
 
-  /** For a request that is no command. Rejects after `timeout`. */
+  /** Awaits the answer to a request that is no command. Rejects after `timeout`. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(this.timeout, () => reject(this.noReply(this.timeout)));
@@ -276,7 +274,7 @@ export class Requests {
     void this.#store.unanswered?.(command)?.then((text) => text && this.#events?.silent(text));
   }
 
-  /** From now on no timer remains after the last request. */
+  /** No timer remains after the last request from now on. */
   close(): void {
     this.deadlines.stop();
   }

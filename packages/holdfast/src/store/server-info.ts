@@ -10,7 +10,7 @@ export interface ServerInfo {
    * - `failed`: it could not be reached, or answered with an error.
    */
   readonly status: 'agreed' | 'promised' | 'restarted' | 'late' | 'failed';
-  /** In words, with the reason. */
+  /** The status in words, with the reason. */
   readonly text: string;
   /** How far its clock is ahead of the median of all, in ms; `undefined` if unknown. */
   readonly clockOffset: number | undefined;

@@ -22,9 +22,9 @@ import type { EchoAnswer, Store, WakeChannel } from './port.js';
 const DELAY = growing(100, 5000);
 /** How often to look whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
-/** Then a channel that is down is replaced. */
+/** A channel that is down is replaced after this time. */
 const DOWN_MS = 2000;
-/** Between messages to itself that do not arrive. */
+/** The pauses between messages to itself that do not arrive. */
 const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
@@ -42,7 +42,7 @@ export class Wake {
   /** In ms. */
   readonly #limit: number;
   readonly #silent: () => void;
-  /** That requests name; `''` while it is not up. Only this class writes it. */
+  /** The channel that requests name; `''` while it is not up. Only this class writes it. */
   channel = '';
   #channel: WakeChannel | undefined;
   #up = false;
@@ -58,7 +58,7 @@ export class Wake {
   /** Messages to itself in a row that did not arrive, and the last one's time. */
   #losses = 0;
   #echoedAt = Number.NEGATIVE_INFINITY;
-  /** From a missed push until the next message to itself. */
+  /** Runs from a missed push until the next message to itself. */
   #missedTimer: Timer | undefined;
   #downTimer: Timer | undefined;
   /** Counts the channels: a former one's events do not count. */
@@ -167,7 +167,6 @@ export class Wake {
     return reached === true ? ((await this.#within(arrived)) ?? false) : reached;
   }
 
-  /** `undefined` without an answer in time. */
   #within(answer: Promise<boolean>): Promise<boolean | undefined> {
     return new Promise((resolve) => {
       const late = (): void => afterIo(this.#clock, () => resolve(undefined));
@@ -176,7 +175,7 @@ export class Wake {
     });
   }
 
-  /** With the client's present settings. */
+  /** Opens a channel with the client's present settings. */
   #replace(): void {
     const before = this.#channel;
     this.#forget();
@@ -255,14 +254,15 @@ export class Wake {
   }
 
   /**
-   * For requests that name the channel: without a subscriber, their waiters would count as dead.
+   * Keeps the channel for requests that name it: without a subscriber, their waiters would count as
+   * dead.
    */
   #lingered(): void {
     if (this.#naming === 0) void this.#shut();
     else this.#timer = this.#clock.after(NAMED_MS, () => this.#lingered(), true);
   }
 
-  /** From now on, only its pushes count. */
+  /** Only pushes of the connection count from now on. */
   #forget(): void {
     this.#era += 1;
     this.#channel = undefined;

@@ -23,12 +23,10 @@ import { BothLease } from './both-lease.js';
 import { OldHold, type OldHoldEvents, type OldHoldParts } from './old-hold.js';
 import { OldLock } from './old-lock.js';
 
-/** Of a mutex of both libraries. */
 export type BothLocksOptions = Omit<LockOptions, 'sharedBy' | 'renew'>;
-/** Of one acquisition of it. */
 export type BothAcquireOptions = Omit<AcquireOptions, 'sharedBy' | 'renew'>;
 
-/** Between two attempts to take the other lock; at most twice as long. */
+/** The least pause between two attempts to take the other lock; the longest is twice that. */
 const POLL_MS = 50;
 
 /** A mutex that also holds the lock of another library. */

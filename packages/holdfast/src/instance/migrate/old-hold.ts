@@ -35,7 +35,7 @@ const RENEW_AT = 0.5;
 /** The part of the ttl for which a renewal waits. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
-/** Between attempts to release the lock, or to end a doubt. */
+/** The pause between attempts to release the lock, or to end a doubt. */
 const RETRY_MS = 100;
 
 export class OldHold {
@@ -86,12 +86,11 @@ export class OldHold {
     }
   }
 
-  /** To at least `ms` from now. Rejects without an answer. */
+  /** Extends the lock to at least `ms` from now. Rejects without an answer. */
   async extend(ms: number): Promise<void> {
     await this.#extend(withDrift(ms), this.#parts.requestTimeout);
   }
 
-  /** The lock expires. */
   leave(): void {
     this.#over = true;
     this.#timer?.cancel();

@@ -24,7 +24,7 @@ export class OldLock {
   readonly key: string;
   readonly #ports: readonly ClientPort[];
   readonly #format: LockFormat;
-  /** On which the other library waits for a release, or `''`. */
+  /** The channel on which the other library waits for a release, or `''`. */
   readonly #channel: string;
 
   /** @internal */

@@ -50,7 +50,7 @@ export class GateCommands {
     return fate === 'unknown' ? subject.count : missing;
   }
 
-  /** Only if it is the current one. */
+  /** Ends the generation only if it is the current one. */
   endGeneration(
     subject: GateSubject,
     generation: number,
@@ -59,7 +59,6 @@ export class GateCommands {
     return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
   }
 
-  /** Breaks a generation in the background, unless it has ended. */
   async withdraw(subject: GateSubject, generation: number): Promise<void> {
     this.#withdrawing += 1;
     const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;

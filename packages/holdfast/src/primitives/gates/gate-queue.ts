@@ -48,7 +48,7 @@ export class GateQueue {
     this.#failures = 0;
   }
 
-  /** After a poll without an answer: soon, and not later than after the period. */
+  /** Polls soon after a poll without an answer, not later than after the period. */
   pollAgain(period: number): void {
     this.#failures += 1;
     this.plan(0, Math.min(AGAIN(this.#failures), period));

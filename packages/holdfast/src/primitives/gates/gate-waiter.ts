@@ -28,7 +28,6 @@ export interface GateSubject {
   readonly key: string;
   readonly kind: GateKind;
   readonly count: number;
-  /** See `Arrive.ttl`. */
   readonly ttl: number;
   readonly retention: number;
 }
@@ -69,17 +68,15 @@ export class GateWaiter {
   /** An arrival with this id was sent and not answered. */
   doubtful = false;
   sent = false;
-  /** As the store knows it. */
   channel = '';
   readonly calledAt: number;
   heardAt: number;
-  /** In a queue: its generation is closed. */
+  /** True in a queue: its generation is closed. */
   lined = false;
   /** Why the last request had no good answer. */
   trouble: unknown;
   /** The wait ended before the deciding answer: no further request is sent. */
   overdue: boolean;
-  /** During a request. */
   lastPush: GatePush | undefined;
   settled = false;
   readonly #resolve: (passage: GateResult) => void;
@@ -104,7 +101,7 @@ export class GateWaiter {
     this.#reject = reject;
   }
 
-  /** It must arrive, and has not, as far as is known. */
+  /** True if it must arrive, and has not, as far as is known. */
   get arrives(): boolean {
     return this.request.by > 0 && this.rank < 0;
   }

@@ -241,7 +241,6 @@ export class GateWaiters {
     if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 
-  /** False without an answer. */
   async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
     const [{ subject, generation }] = waiters as [GateWaiter];
     const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
@@ -305,7 +304,6 @@ export class GateWaiters {
     this.#waiters.delete(waiter);
   }
 
-  /** Also withdraws the arrival at a barrier. */
   #giveUp(waiter: GateWaiter, error: HoldfastError): void {
     if (waiter.settled) return;
     this.#end(waiter);

@@ -8,9 +8,8 @@ import { retry, spread } from '../../base/retry.js';
 
 export interface GatePolicy {
   over(): boolean;
-  /** Without an answer, the store may have executed it. */
+  /** An attempt failed; without an answer, the store may have executed it. */
   failed(failure: StoreFailure): void;
-  /** In ms. */
   readonly patience: number;
   /** A pause does not keep the process alive. */
   readonly weak?: boolean;

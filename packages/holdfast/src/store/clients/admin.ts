@@ -15,7 +15,7 @@ export interface ServerLink {
   readonly host: string;
   /** A Sentinel client that waits without a limit for a frozen server. */
   readonly mayHang?: boolean;
-  /** Without keys: a client would add its prefix to some. */
+  /** The command has no keys: a client would add its prefix to some. */
   command(words: readonly string[]): Promise<unknown>;
 }
 
@@ -28,7 +28,7 @@ interface Address {
 interface Caller {
   call?(...words: string[]): Promise<unknown>;
   sendCommand?(words: readonly string[], options: object): Promise<unknown>;
-  /** Only of a Sentinel client of node-redis. */
+  /** Only a Sentinel client of node-redis has it. */
   getMasterNode?(): Address | undefined;
   _execute?(isReadonly: boolean, use: (master: object) => Promise<unknown>): Promise<unknown>;
 }
@@ -42,7 +42,6 @@ export function mayEnd({ client }: ClientPort): boolean {
   return Boolean(options?.sentinels) && options?.failoverDetector === true;
 }
 
-/** A client's server, or a cluster's masters. */
 export async function linksOf(port: ClientPort): Promise<ServerLink[]> {
   const { client, cluster } = port;
   // one client connects before it knows the masters
@@ -113,7 +112,6 @@ function placeOf(client: object): { address: string; host: string } {
   return { address: `${place}:${found?.remotePort ?? port}`, host: place };
 }
 
-/** How both libraries give the client of a node. */
 interface Nodes {
   readonly masters?: readonly { readonly address: string }[];
   nodes?(role: 'all'): readonly { readonly options: Address }[];

@@ -1,6 +1,5 @@
 /** What the adapters share. */
 
-/** A synchronous exception becomes a rejection. */
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
     return send();
@@ -13,7 +12,7 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason;
 }
 
-/** For clients that do not add the prefix to the keys of EVALSHA and EVAL. */
+/** The words for clients that do not add the prefix to the keys of EVALSHA and EVAL. */
 export function scriptWords(
   command: readonly string[],
   prefix: string,

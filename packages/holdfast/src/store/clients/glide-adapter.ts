@@ -78,7 +78,6 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
 /** The client does not show the masters. */
 class Slots {
   owners: readonly (string | undefined)[] = [];
-  /** Resolves after the first attempt. */
   readonly known: Promise<void>;
   readonly #client: GlideLike;
   /**
@@ -112,7 +111,7 @@ class Slots {
     }
   }
 
-  /** For an unknown address the client chooses the node. */
+  /** The client chooses the node for an unknown address. */
   #failed(named: boolean, owner: string | undefined): void {
     if (named) this.#named = false;
     else if (owner !== undefined) void this.refresh(owner);

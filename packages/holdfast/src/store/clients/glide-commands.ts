@@ -18,7 +18,6 @@ export function routeTo(address: string): ByAddress {
 /** `Decoder.String`: the client may be set to bytes. */
 export const AS_STRINGS = 1;
 
-/** The client's names for the server's codes. */
 const CODES: Readonly<Record<string, string>> = {
   Ask: 'ASK',
   BusyLoadingError: 'LOADING',
@@ -41,7 +40,6 @@ export class ReplyError extends Error {
   override readonly name: string = 'ReplyError';
 }
 
-/** In its usual form. */
 export function replyError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
@@ -85,7 +83,6 @@ export function outboxOf(client: GlideLike): Outbox {
 }
 
 interface Behind {
-  /** Its keys with an earlier command. */
   blocked: number;
   readonly start: () => void;
 }
@@ -95,13 +92,11 @@ interface Behind {
  * way. One with several keys waits for the earlier ones of each.
  */
 export class Outbox {
-  /** Of each key in use, behind the started one. */
   readonly #keys = new Map<string, Behind[]>();
   readonly #waiting: (() => void)[] = [];
   readonly #max: number;
   #running = 0;
 
-  /** @param max on their way */
   constructor(max: number) {
     this.#max = max;
   }

@@ -13,16 +13,13 @@ import type { Subscription } from './port.js';
 export const EXACT = 'exact';
 export const SHARDED = 'sharded';
 
-/** Of a subscription or its end. */
 const CONFIRM_MS = 1000;
 /** `ProtocolVersion.RESP3`, the only one for subscriptions. */
 const RESP3 = 0;
 
 export interface GlideEvents {
   message(payload: string): void;
-  /** Messages may be lost. */
   lost(): void;
-  /** Confirmed again. */
   restored?(): void;
 }
 
@@ -82,7 +79,6 @@ export async function subscribe(
     if (restoring) return;
     restoring = true;
     while (!over && connection.isClosed !== true) {
-      // resolves when the server confirmed
       if (!(await open().then(yes, no))) continue;
       restoring = false;
       if (!over) events.restored?.();
@@ -115,7 +111,7 @@ export async function subscribe(
   };
 }
 
-/** For pushes that are no messages. */
+/** Calls back for pushes that are no messages. */
 function watch(connection: Connection, notice: () => void): void {
   const original = connection.notificationToPubSubMessageSafe;
   if (original === undefined) return;

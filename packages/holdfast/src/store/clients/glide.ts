@@ -3,17 +3,14 @@ import { scanMasters } from './cluster.js';
 import { isErrorReply } from './errors.js';
 import type { ClientPort, ClusterView } from './port.js';
 
-/** A client of `@valkey/valkey-glide` 2: `GlideClient` or `GlideClusterClient`. */
 export interface GlideLike {
   customCommand(args: string[], options?: object): Promise<unknown>;
   invokeScript(...args: never): unknown;
   close(errorMessage?: string): void;
 }
 
-/** The port's methods in the adapter. */
 export interface GlideAdapter
   extends Pick<ClientPort, 'evalsha' | 'eval' | 'scan' | 'subscribe' | 'state' | 'delay'> {
-  /** For a client of a cluster. */
   readonly view: ClusterView;
 }
 

@@ -100,7 +100,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   };
 }
 
-/** They end an attempt to connect. */
+/** The events that end an attempt to connect. */
 const CONNECTED = ['ready', 'close', 'end'] as const;
 
 /** Never rejects. A client with `lazyConnect` begins to connect. */
@@ -173,7 +173,6 @@ interface Sender {
   readonly keyPrefix: string;
   /** `undefined` if only the cluster's client can send calls with keys. */
   readonly masterOf: ((slot: number) => string | undefined) | undefined;
-  /** With the cluster's client. */
   readonly routed: (call: ScriptCall) => Promise<unknown>;
 }
 
@@ -214,7 +213,6 @@ function sendDirect(
   }
 }
 
-/** Of pending commands at the end of their connection. */
 const LOST = 'Connection is closed.';
 
 function isLost(error: unknown): boolean {

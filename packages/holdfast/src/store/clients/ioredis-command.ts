@@ -30,7 +30,7 @@ interface Client {
   ping(): object;
 }
 
-/** With one of these, ioredis has to send the call. */
+/** ioredis has to send the call with one of these options. */
 const OPTIONS = ['commandTimeout', 'enableAutoPipelining', 'keyPrefix', 'showFriendlyErrorStack'];
 
 const NONE: readonly string[] = [];
@@ -82,7 +82,6 @@ function scriptCommandOf(
       this.reject = (error) => to.failed(error, client.stream === stream);
     }
 
-    /** For the constructor of ioredis. */
     initPromise(): void {}
 
     override toWritable(): string {
@@ -99,7 +98,6 @@ function scriptCommandOf(
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
 
-/** From a command that is not sent. */
 function commandClassOf(client: Client): CommandClass | undefined {
   try {
     if (typeof client.sendCommand !== 'function') return undefined;

@@ -9,7 +9,6 @@
 import { lookup } from 'node:dns/promises';
 import type { IoredisSettings } from './ioredis-subscription.js';
 
-/** For a sentinel's answer. */
 const SENTINEL_MS = 1000;
 
 interface Address {
@@ -49,7 +48,6 @@ interface Sentinel {
   on(event: 'error', listener: () => void): unknown;
 }
 
-/** Connections that were told to end. */
 const left = new WeakSet<object>();
 
 /**
@@ -88,7 +86,6 @@ function leadsTo({ remoteAddress = '', remotePort }: Partial<Stream>, master: Ma
 /** An IPv4 address may have the form of IPv6. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** `undefined` if the sentinel does not tell. */
 async function masterOf(client: Leaver, sentinel: Address): Promise<Master | undefined> {
   const { name = '', sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
   const connection = client.duplicate({

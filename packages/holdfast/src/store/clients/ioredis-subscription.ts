@@ -2,7 +2,6 @@
 import { isErrorReply } from './errors.js';
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
-/** The options that Holdfast reads. */
 export interface IoredisSettings {
   readonly keyPrefix?: unknown;
   readonly enableAutoPipelining?: unknown;
@@ -14,7 +13,7 @@ export interface IoredisSettings {
   readonly socketTimeout?: unknown;
 }
 
-/** For a master's reply to the handshake of a wake connection. */
+/** The time for a master's reply to the handshake of a wake connection. */
 const REPLY_MS = 5000;
 
 interface Origin {

@@ -106,11 +106,10 @@ async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise
   }
 }
 
-/** It waits in the server; some do so only with BLOCK. */
+/** A command that waits in the server; some do so only with BLOCK. */
 const BLOCKING = /^(b[lrz]|wait)/i;
 const MAY_BLOCK = /^xread/i;
 
-/** Whose reply is due next. */
 function blockingCommand(client: object): string | undefined {
   const { commandQueue } = client as { commandQueue?: { peekFront?(): Sent | undefined } };
   const { name = '', args = [] } = commandQueue?.peekFront?.()?.command ?? {};
@@ -118,7 +117,6 @@ function blockingCommand(client: object): string | undefined {
   return blocks ? name.toUpperCase() : undefined;
 }
 
-/** It waits for its reply. */
 interface Sent {
   readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
 }

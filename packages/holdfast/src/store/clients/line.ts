@@ -7,7 +7,7 @@ import { overrides as nodeRedisOverrides } from './node-redis-subscription.js';
 import type { ClientPort } from './port.js';
 
 export interface Line {
-  /** In one write. After the end of the connection, all reject. */
+  /** Writes the commands at once. All reject after the end of the connection. */
   send(commands: readonly (readonly string[])[]): Promise<unknown>[];
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ interface NodeRedis {
 }
 
 /**
- * With the settings of the user's client.
+ * Opens a connection with the settings of the user's client.
  * @param address of a master of a cluster; otherwise empty
  * @param server another server, with the same settings
  * @param ended called when either side has ended the connection

@@ -30,9 +30,7 @@ const all = new WeakMap<MasterFinder, MasterCommands>();
 export class MasterCommands {
   readonly #client: MasterFinder;
   #queue: Pending[] = [];
-  /** The last known one. */
   #master: Master | undefined;
-  /** Set while a master is known. */
   #flush: (() => void) | undefined;
   #looking = false;
 

@@ -106,7 +106,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
 }
 
 /**
- * With its node's client: the client's search costs as much as the command.
+ * Sends a call with its node's client: the client's search costs as much as the command.
  * @param send sends it with the client of the cluster
  */
 function sendDirect(
@@ -129,7 +129,6 @@ function sendDirect(
   });
 }
 
-/** Without keys. */
 function sendTo(
   client: NodeRedisClusterLike,
   at: string,

@@ -1,7 +1,6 @@
 /** Subscribes to one channel on a separate connection: node-redis. */
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
-/** The options that Holdfast reads. */
 export interface NodeRedisSettings {
   readonly keyPrefix?: unknown;
   readonly name?: unknown;
@@ -106,7 +105,6 @@ export function subscribeShard(
   return subscribeOnce(node, channel, listener, 'sSubscribe');
 }
 
-/** For a channel of any server. */
 export async function subscribeOnce(
   node: Origin,
   channel: string,

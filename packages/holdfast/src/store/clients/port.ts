@@ -10,7 +10,6 @@ export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, Conn
   /** For messages: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly name: string;
 
-  /** For `admin.ts`. */
   readonly client: object;
 
   /** That the client adds to each key; may be empty. */
@@ -61,13 +60,11 @@ export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, Conn
   state(): ClientState | undefined;
 }
 
-/** Of a cluster's client. */
 export interface ClusterPart {
   /** Set if the client is connected to a cluster. `subscribe` is then not used. */
   readonly cluster?: ClusterView;
 }
 
-/** Of a client that asks sentinels for its master. */
 export interface SentinelPart {
   /** Set if the client does not keep a subscription at the present master by itself. */
   readonly sentinel?: MasterView;
@@ -79,7 +76,6 @@ export interface SentinelPart {
   leaveFormerMaster?(): Promise<void>;
 }
 
-/** What a client knows, or does, while a command has no answer. */
 export interface SilencePart {
   /**
    * Whether the connection has died silently; ends it if the client then connects again. Resolves
@@ -91,11 +87,9 @@ export interface SilencePart {
   /** Whose reply the client awaits, if known. */
   blockedBy?(): string | undefined;
 
-  /** Why a connected client may have no reply. */
   delay?(): string;
 }
 
-/** How a client uses its connections. */
 export interface ConnectionPart {
   /**
    * Sends one EVALSHA, and gives the reply to a receiver, possibly while the client reads it. False
@@ -112,7 +106,6 @@ export function over<T extends object>(port: ClientPort, methods: T): ClientPort
   return Object.assign(Object.create(port) as ClientPort, methods);
 }
 
-/** What a Sentinel client tells of the present master. */
 export interface MasterView {
   /**
    * Subscribes there, on a new connection with the settings of the user's client. Resolves when
@@ -124,14 +117,12 @@ export interface MasterView {
   onChange(changed: () => void): () => void;
 }
 
-/** What a cluster's client knows of the nodes. */
 export interface ClusterView {
   /** See `CallTerms.at`. */
   readonly takesAddress?: boolean;
 
   masters(): readonly string[];
 
-  /** The address, if known. */
   masterOf(slot: number): string | undefined;
 
   /**
@@ -160,7 +151,6 @@ export interface RawOutcome {
   failed(error: unknown, isSame: boolean): void;
 }
 
-/** What a client must know of a call beyond its words. */
 export interface CallTerms {
   /**
    * The master that executes the call, which has no keys. It is sent to this node only, once: if

@@ -46,7 +46,6 @@ export function shapeOf(client: object): ClientShape {
   return { library: isIoredis(shape) ? 'ioredis' : 'node-redis', kind: 'server', hasLine };
 }
 
-/** `undefined` if the client can be used. */
 function refusal(client: unknown): string | undefined {
   if (typeof client === 'function') {
     return `it is the function or class ${client.name || '(no name)'}, not a client. ${ACCEPTED}.`;
@@ -116,7 +115,6 @@ function ioredisMode(shape: Shape): string | undefined {
   return `it is an ioredis client in ${mode} mode, which accepts no commands. ${DUPLICATE}.`;
 }
 
-/** Of both libraries. */
 interface ClusterOptions {
   readonly keyPrefix?: unknown;
   readonly reconnectOnError?: unknown;

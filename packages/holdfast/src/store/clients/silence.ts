@@ -12,7 +12,6 @@
 import { type Line, openLine } from './line.js';
 import type { ClientPort } from './port.js';
 
-/** For the answer of a healthy server. */
 const ANSWER_MS = 1000;
 /** Between the answers of a new connection: older ones arrive before the second. */
 const BETWEEN_MS = 200;
@@ -75,7 +74,6 @@ async function ofNodeRedis(port: ClientPort, pause: Pause): Promise<string | und
   );
 }
 
-/** When a new connection was answered twice. */
 async function probe(port: ClientPort, pause: Pause): Promise<void> {
   const opening = openLine(port, '', () => undefined);
   // also one that opens later

@@ -11,7 +11,6 @@ export interface ClientState {
   readonly text: string;
 }
 
-/** Of each client, forgotten with it. */
 const lastErrors = new WeakMap<object, string>();
 const watched = new WeakSet<object>();
 
@@ -37,7 +36,6 @@ interface Address {
 /** A server without TLS does not answer TLS' first message, and closes nothing. */
 const NO_TLS = '; it uses TLS: if the port of the server does not, neither side says so';
 
-/** @param state the client's name for it */
 export function notReady(client: object, state: string, address: unknown): string {
   const { host = '127.0.0.1', path, port = 6379, tls } = (address ?? {}) as Address;
   const place = path ?? `${host}:${port}`;

@@ -39,7 +39,6 @@ export class MemoryStore implements Store {
     return space;
   }
 
-  /** The number of stored keys. */
   get size(): number {
     this.#engine.sweep(this.#now());
     return this.#engine.size;

@@ -22,7 +22,7 @@ export const PROMISE_MS = 60_000;
  * long for these keys only.
  */
 export const LONG_MS = 180_000;
-/** With more, they count for all keys. */
+/** More such keys count for all keys. */
 export const LONG_MAX = 1000;
 
 export interface Accepted {
@@ -74,7 +74,6 @@ export interface Proposal {
   readonly now: Micros;
   /** A greater ballot of the same proposer, promised with the acceptance. */
   readonly next: string;
-  /** See `Asker`. */
   readonly owner?: string | undefined;
   readonly value: string;
   /** In ms. */
@@ -110,13 +109,10 @@ export type Vote =
 /** A key, and until when its record must be kept. */
 export type LongRecord = readonly [key: string, until: Micros];
 
-/** From when on a server without memory votes, and what it must know then. */
 export interface Decision {
   /** A request repeated after the next restart must not count for that boot. */
   readonly boot: string;
-  /** The time of the quorum from which it votes. */
   readonly from: Micros;
-  /** Keys for which it votes later. */
   readonly long: readonly LongRecord[];
   readonly mark: number;
 }
@@ -132,17 +128,15 @@ export interface GuardTerms {
 export interface ServerStatus {
   readonly time: Micros;
   readonly runId: string;
-  /** New after each restart and promotion. */
   readonly boot: string;
   readonly version: string;
-  /** `master` or `slave`. */
   readonly role: string;
   /** Equal for a master and its replicas. */
   readonly replication: string;
   readonly cluster: boolean;
   /** The server removes keys when its memory is full. */
   readonly evicts: boolean;
-  /** By the server's clock; `undefined` without a marker. */
+  /** The time by the server's clock; `undefined` without a marker. */
   readonly markedAt: Micros | undefined;
   /** `undefined` while not decided. */
   readonly votesFrom: Micros | undefined;
@@ -150,7 +144,7 @@ export interface ServerStatus {
   readonly uptime: number;
   /** Until when it keeps records that are not long; 0: it has none. */
   readonly keeps: Micros;
-  /** Also those that it has lost and knows of. */
+  /** Includes those that it has lost and knows of. */
   readonly long: readonly LongRecord[];
   readonly mark: number;
 }

@@ -14,9 +14,7 @@ import type { Answer, Member } from './member.js';
 
 export interface Round {
   readonly agreed: readonly Extract<Vote, { status: 'yes' }>[];
-  /** The greatest ballot promised to another proposer. */
   readonly promised: string | undefined;
-  /** A server keeps the commands that were left. */
   readonly kept: boolean;
   /** A server that has not agreed may still have received the request. */
   readonly open: boolean;
@@ -105,7 +103,6 @@ export class Count {
   }
 }
 
-/** The value that a majority accepted. */
 export function chosen(
   votes: Round['agreed'],
   majority: number,

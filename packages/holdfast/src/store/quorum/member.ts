@@ -58,9 +58,8 @@ export class Member {
   trouble: Trouble | undefined;
   /** The time of the quorum at which it probably votes again. */
   guardedUntil: Micros | undefined;
-  /** Without memory, it is not asked about that before this time. */
+  /** The time before which it is not asked about a lost memory. */
   lookFrom: number = Number.NEGATIVE_INFINITY;
-  /** When an answer last took much longer than usual. */
   slowSince: number = Number.NEGATIVE_INFINITY;
   readonly #parts: MemberParts;
   /** When the last request was sent, if one missed its deadline and no answer came since. */
@@ -74,13 +73,13 @@ export class Member {
     this.#parts = parts;
   }
 
-  /** It missed a deadline, and a probe is not yet due. */
+  /** True if it missed a deadline, and a probe is not yet due. */
   get suspected(): boolean {
     const since = this.#lateSince;
     return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
   }
 
-  /** It was slow a moment ago, or refused for another reason than a promise. */
+  /** True if it was slow a moment ago, or refused for another reason than a promise. */
   get isDoubtful(): boolean {
     if (this.trouble !== undefined && this.trouble.kind !== 'promised') return true;
     return this.#parts.clock.now() - this.slowSince < PROBE_MS;

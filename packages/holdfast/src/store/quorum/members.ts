@@ -53,9 +53,7 @@ export type Send = (acceptor: Acceptor, now: Micros, isFirst: boolean) => Promis
 export interface RoundTerms {
   /** Spreads bare rounds over the servers. */
   readonly key: string;
-  /** Asks a majority, while it agrees. */
   readonly bare: boolean;
-  /** A majority by default. */
   readonly wanted?: number;
   readonly late?: ((vote: Vote) => void) | undefined;
 }
@@ -98,7 +96,6 @@ export class Members {
     return this.clocks.earliest(this.#clock.now());
   }
 
-  /** In µs; see `Asker`. */
   get yields(): Micros {
     const ms = Math.min(YIELD_MAX_MS, Math.max(YIELD_MIN_MS, YIELD_FACTOR * this.#usual));
     return Math.round(1000 * ms);
@@ -200,8 +197,8 @@ export class Members {
   }
 
   /**
-   * Those that agreed last come first. Processes with equal lists ask the servers of a key in the
-   * same order.
+   * The order: those that agreed last come first. Processes with equal lists ask the servers of a
+   * key in the same order.
    */
   #inOrder(key: string): Member[] {
     const answering = this.#enough((member) => !member.suspected);
@@ -212,7 +209,6 @@ export class Members {
     return [...turned.filter((member) => !member.isDoubtful), ...doubtful];
   }
 
-  /** What each server that did not agree, or whose clock is wrong, said last. */
   trouble(): string | undefined {
     const isTroubled = this.#members.some(({ trouble }) => trouble !== undefined);
     return isTroubled || this.wrongClocks() !== undefined ? this.describe() : undefined;

@@ -39,15 +39,15 @@ interface Marker {
   readonly votesFrom: Micros | undefined;
   readonly keeps: Micros;
   readonly mark: number;
-  /** By key: until when the server does not vote for it. */
+  /** Until when the server does not vote for a key. */
   readonly unknown: ReadonlyMap<string, Micros>;
-  /** By key: until when the record is kept. */
+  /** Until when the record of a key is kept. */
   readonly long: ReadonlyMap<string, Micros>;
 }
 
 interface Memory {
   readonly entries: ReadonlyMap<string, Entry>;
-  /** By the name of the marker: one for each prefix. */
+  /** The markers by name: one for each prefix. */
   readonly markers: ReadonlyMap<string, Marker>;
 }
 

@@ -12,7 +12,6 @@ export interface MinValidity {
   readonly clock: Clock;
   /** In ms. */
   readonly least: number;
-  /** Why the end of a lease of this length is unknown. */
   readonly failure: (ttl: number) => StoreFailure | undefined;
 }
 

@@ -64,7 +64,6 @@ type LeftLine = readonly [
   ...[number: string, until: Micros, from: string, secret: string, command: string],
 ];
 
-/** Commands that a server may keep. */
 interface Letters {
   readonly text: string;
   /** The answers of the owner, if the server keeps the commands. */
@@ -93,7 +92,7 @@ export class QuorumPeers implements Peers {
     if (token !== '') this.#tokens.set(key, [token, ...tokens].slice(0, TOKENS_MAX));
   }
 
-  /** They sign messages to this process about a key. */
+  /** Secrets that sign messages to this process about a key. */
   secretsFor(key: string): readonly string[] {
     return [this.#parts.secret, ...(this.#tokens.get(key) ?? [])];
   }
@@ -196,7 +195,6 @@ export class QuorumPeers implements Peers {
     );
   }
 
-  /** True for an answer to a left command. */
   answered(message: string): boolean {
     if (!message.startsWith(ANSWERED)) return false;
     const [number = '', proof = ''] = message.slice(ANSWERED.length).split(' ', 2);

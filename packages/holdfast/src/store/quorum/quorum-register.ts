@@ -89,7 +89,7 @@ export class QuorumRegister implements PeerRegister {
   readonly #healing: Healing;
   readonly #versions = new Versions();
   readonly #takenAt = new Recent<number>();
-  /** By channel; messages of this process to itself need no server. */
+  /** The listeners by channel; messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
   readonly #secret: string;
   dropped = 0;
@@ -269,7 +269,6 @@ export class QuorumRegister implements PeerRegister {
     throw new StoreFailure(message, 'transient', undefined);
   }
 
-  /** One attempt: the state, or the refusal. */
   async #ask(
     key: string,
     { yields, left = '' }: Omit<Asker, 'owner'>,

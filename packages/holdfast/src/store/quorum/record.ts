@@ -23,7 +23,6 @@ export interface QuorumRecord {
   /** A proposer that completes this change sends them again. */
   readonly messages: readonly Message[];
   readonly fence: number;
-  /** The processes that changed the key, the latest first. */
   readonly peers: readonly Peer[];
   readonly state: string;
 }

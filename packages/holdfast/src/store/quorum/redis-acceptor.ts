@@ -28,7 +28,7 @@ function scriptOf(source: string): Script {
 }
 
 const SCRIPT = scriptOf(provable(TEXT));
-/** Runs also while the server's memory is full. */
+/** This form runs also while the server's memory is full. */
 const LEAN = scriptOf(`#!lua flags=allow-oom\n${provable(TEXT)}`);
 const SCAN_COUNT = 500;
 
@@ -47,7 +47,6 @@ export class RedisAcceptor implements Acceptor {
   readonly #marker: string;
   #calls: (ScriptCall & { readonly answer: (answer: Promise<unknown>) => void })[] = [];
 
-  /** @param marker its key */
   constructor(client: ClientPort, marker: string) {
     this.label = client.name;
     this.#client = provenPort(client);

@@ -27,7 +27,7 @@ const FIRST_USE: Micros = 10_000_000;
 /** Longer than a request is on its way, in ms. */
 export const REQUEST_MS = 5000;
 
-/** By the clock of this process. */
+/** Times by the clock of this process. */
 export interface Forgotten {
   readonly status: ServerStatus;
   readonly running: number;
@@ -77,7 +77,7 @@ export function verdictOf(
   return { decision: { ...mostly, from: last, long: [] } };
 }
 
-/** It may have accepted values that another server forgot. */
+/** True if it may have accepted values that another server forgot. */
 function remembers({ votesFrom, markedAt, time, keeps, long }: ServerStatus): boolean {
   if (votesFrom === undefined || markedAt === undefined) return false;
   return keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE;

@@ -2,7 +2,6 @@
 import type { Message } from '../register/register.js';
 import type { QuorumRecord } from './record.js';
 
-/** A dropped version costs a read. */
 const KEYS_MAX = 2000;
 
 export interface Open {
@@ -52,7 +51,6 @@ export class Versions {
     if (version === undefined || this.#open.get(key)?.version === version) this.#open.delete(key);
   }
 
-  /** False if there is a newer version. */
   handOver(key: string, open: Open): boolean {
     const { version } = open;
     const handed = this.#handed.get(key) ?? '';
@@ -63,7 +61,7 @@ export class Versions {
     return true;
   }
 
-  /** With it, a swap needs no read. */
+  /** A ballot with which a swap needs no read. */
   of(key: string): string | undefined {
     return this.#open.get(key)?.version;
   }

@@ -19,12 +19,11 @@ import type { AcknowledgeTerms } from '../port.js';
 import { isSameLife, markerOf, type Memory, memoryAt } from './memory-age.js';
 import { slotOf } from './hash-slot.js';
 
-/** How the message for it starts. */
 export const TOO_FEW = 'too few replicas';
 
 /** The part of a request's time limit for WAIT: a call may wait for an earlier round. */
 const WAIT_PART = 0.4;
-/** For the reply, beyond WAIT's time limit. */
+/** The time for the reply, beyond WAIT's time limit. */
 const MARGIN = 200;
 const ROUND_MAX = 500;
 /** A master with a single slot needs 16,384 attempts on average to find a tag. */
@@ -53,7 +52,7 @@ export class AcknowledgedPort {
   }
 
   /**
-   * For calls that confirm grants.
+   * A port for calls that confirm grants.
    * @param age the least age of the server's memory in ms; 0 if it does not matter
    */
   confirming(age: number): ClientPort {
@@ -178,7 +177,6 @@ class Rounds {
     if (Number(count) < this.#replicas) void this.#drop();
   }
 
-  /** Rejects the calls that do not count at this server. */
   async #counting(opened: Opened, calls: readonly Call[], limit: number): Promise<readonly Call[]> {
     if (!this.#guarded) return calls;
     const most = Math.max(...calls.map(({ age }) => age));

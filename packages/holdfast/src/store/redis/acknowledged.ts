@@ -24,14 +24,11 @@ import { RedisStore } from './redis-store.js';
 const DIRECT: ReadonlySet<Command['op']> = new Set([
   ...(['renew', 'renewMany', 'resize', 'capacity'] as const),
 ]);
-/** The most grants of one renewal. */
 const MANY = 500;
-/** Of the stores that are kept. */
 const AGES_MAX = 100;
 
 type Taking = Acquire | Park;
 
-/** To be acknowledged. */
 interface Grant {
   readonly command: Taking;
   readonly resolve: (left: number) => void;
@@ -43,9 +40,9 @@ export class Acknowledged implements Layer {
   readonly #port: AcknowledgedPort;
   readonly #prefix: string;
   readonly #guard: number | undefined;
-  /** For calls that confirm no grant. */
+  /** Executes calls that confirm no grant. */
   readonly #acknowledging: RedisStore;
-  /** For calls that confirm grants, by the least age of a server's memory, in ms. */
+  /** Stores that confirm grants, by the least age of a server's memory, in ms. */
   readonly #confirming = new Map<number, RedisStore>();
   #grants: Grant[] = [];
 

@@ -1,7 +1,6 @@
 /** What to do about an error reply of the server. Loaded with the first one. */
 import { parts } from './generated/script-texts.js';
 
-/** By the first word of the reply. */
 const ADVICE: Readonly<Record<string, string>> = {
   READONLY: 'this server is a replica; connect the client to the primary',
   MASTERDOWN: 'this replica has lost its primary; connect the client to the primary',
@@ -18,9 +17,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Inside a script, a missing right has no code. */
 const NO_RIGHT = /NOPERM|ACL failure|user executing the script/;
 
-/** The command that was refused. */
 export interface Refused {
-  /** Of the names of keys and channels. */
+  /** The prefix of keys and channels. */
   readonly prefix: string;
   /** What the client puts before keys, but not channels. */
   readonly keyPrefix: string;
@@ -28,7 +26,6 @@ export interface Refused {
   readonly script: keyof typeof parts | undefined;
 }
 
-/** For the message; may be empty. */
 export function adviceFor(message: string, refused: Refused): string {
   const advice = isMissingRight(message)
     ? `the user of the client needs ${rightFor(message, refused)}; see SECURITY.md`
@@ -40,7 +37,6 @@ export function isMissingRight(message: string): boolean {
   return NO_RIGHT.test(message);
 }
 
-/** For a reply with a code. */
 export function adviceForCode(message: string): string | undefined {
   return ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
 }

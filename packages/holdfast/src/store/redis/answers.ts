@@ -28,7 +28,7 @@ export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   throw new StoreFailure(message, 'unanswered', undefined);
 }
 
-/** In a user's transaction the server replies only at its end. */
+/** The server replies inside a user's transaction only at its end. */
 export function notQueued(raw: unknown): unknown {
   if (raw !== 'QUEUED') return raw;
   const message =

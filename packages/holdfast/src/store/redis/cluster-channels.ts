@@ -41,14 +41,13 @@ export class ClusterChannels {
   readonly #view: ClusterView;
   readonly #name: string;
   readonly #events: ChannelEvents;
-  /** By the master's address. */
+  /** The channels by the master's address. */
   readonly #channels = new Map<string, NodeChannel>();
-  /** Runs until the next attempt may begin. */
+  /** The timer runs until the next attempt may begin. */
   #timer: Timer | undefined;
   #failures = 0;
   #closed = false;
 
-  /** @param name begins the names of all channels */
   constructor(view: ClusterView, name: string, events: ChannelEvents) {
     this.#view = view;
     this.#name = name;
@@ -95,7 +94,7 @@ export class ClusterChannels {
     await Promise.all([...this.#channels.values()].map(end));
   }
 
-  /** Now and until each master has one. */
+  /** Attempts follow until each master has one. */
   #openMissing(): void {
     if (this.#closed || this.#timer !== undefined) return;
     this.#forgetOthers();
@@ -135,12 +134,10 @@ export class ClusterChannels {
       channel.phase = 'over';
       throw error;
     }
-    // it may have ended
     if (channel.phase === 'opening' && !this.#closed) channel.phase = 'live';
     else await end(channel);
   }
 
-  /** Ends the channels at former masters. */
   #forgetOthers(): void {
     const masters = new Set(this.#view.masters());
     for (const [address, channel] of this.#channels) {
@@ -150,7 +147,7 @@ export class ClusterChannels {
     }
   }
 
-  /** Whose slot the master owns. */
+  /** A name whose slot the master owns. */
   #nameAt(address: string): { name: string; slot: number } {
     for (let tag = 0; tag < TAGS_MAX; tag++) {
       const name = `${this.#name}{${tag}}`;

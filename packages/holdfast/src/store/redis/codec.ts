@@ -149,7 +149,7 @@ export function shortReply(command: T.Acquire | T.Release, now: number, fence: n
   return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
-/** Also whether a signal moved the waiter. */
+/** The reply also says whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
   const status = textOf(list[0]);
   const now = Number(list[1]);
@@ -241,7 +241,6 @@ function absent(op: T.Op, now: number): T.Reply {
   return { status, now, holds: 0 };
 }
 
-/** The next root after a turn. */
 function again(raw: unknown, now: number): T.Again {
   const list = listOf(raw);
   const status = textOf(list[0]);

@@ -4,11 +4,10 @@
  */
 import type { EchoAnswer } from '../port.js';
 
-/** As the scripts of locks do. */
+/** Publishes as the scripts of locks do. */
 export const ECHO = 'return redis.call(ARGV[1], ARGV[2], ARGV[3])';
 
 export class Echo {
-  /** Of the message under way. */
   #text = '';
   #heard: () => void = () => undefined;
   #sent = 0;

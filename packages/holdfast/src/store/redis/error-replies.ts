@@ -16,16 +16,12 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-/** If the login of a new connection is refused; else empty. */
+/** The advice if the login of a new connection is refused; else empty. */
 export function loginAdvice(error: unknown): string {
   if (!(error instanceof Error && /^(WRONGPASS|NOAUTH)\b/.test(error.message))) return '';
   return ' (if the password was replaced, set the new one in the options of the client)';
 }
 
-/**
- * @param answered the error is a reply of the server
- * @param advice for the message
- */
 export function failureOf(error: unknown, answered: boolean, advice = ''): StoreFailure {
   const message = (error instanceof Error ? error.message : String(error)) + advice;
   if (!answered) return new StoreFailure(message, 'unanswered', error);

@@ -16,7 +16,6 @@ export function encodeGate(command: T.GateCommand): string[] {
   }
 }
 
-/** Throws if the result is no reply. */
 export function gateReply(raw: unknown): T.GateReply {
   if (Array.isArray(raw)) {
     const [status, now, ...rest] = raw as unknown[];

@@ -3,7 +3,7 @@
  * Only the main record's name ends with the tag, so a pattern lists main records.
  */
 
-/** In the order of the scripts' headers. */
+/** The names in the order of the scripts' headers. */
 export function keysOf(prefix: string, key: string): [string, string, string] {
   const main = mainKeyOf(prefix, key);
   return [main, `${main}:q`, `${main}:x`];
@@ -13,7 +13,6 @@ export function mainKeyOf(prefix: string, key: string): string {
   return `${prefix}{${escapeTag(key)}}`;
 }
 
-/** In the order of the scripts' headers. */
 export function gateKeysOf(prefix: string, key: string): [string, string, string, string] {
   const main = `${prefix}{${escapeTag(key)}}`;
   return [`${main}:g`, `${main}:ga`, `${main}:gp`, `${main}:gx`];
@@ -46,7 +45,7 @@ function widened(pattern: string): string {
   return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
 }
 
-/** Of the element that begins at `from`; `undefined` if it is not closed. */
+/** The end of the element that begins at `from`; `undefined` if it is not closed. */
 function endOfElement(pattern: string, from: number): number | undefined {
   if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
   if (pattern[from] !== '[') return from + 1;
@@ -58,7 +57,6 @@ function endOfElement(pattern: string, from: number): number | undefined {
   return at < pattern.length ? at + 1 : undefined;
 }
 
-/** Of a process. */
 export function channelOf(prefix: string, name: string): string {
   return `${prefix}wake:${name}`;
 }

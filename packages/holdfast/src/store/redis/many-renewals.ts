@@ -21,7 +21,6 @@ import { scripts } from './generated/scripts.js';
 import { keysOf, mainKeyOf } from './keys.js';
 import type { ScriptLoader } from './script-loader.js';
 
-/** There is no such lease. */
 const ABSENT = 0;
 /** The lease is unchanged, and needs all keys. */
 const NEEDS_ALL_KEYS = -2;
@@ -33,9 +32,7 @@ export interface RenewalStore {
   readonly prefix: string;
   readonly loader: ScriptLoader;
   readonly oneServer: OneServer;
-  /** For one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
-  /** For an error of the client. */
   readonly failure: (error: unknown) => Promise<StoreFailure>;
 }
 
@@ -65,7 +62,7 @@ export class ManyRenewals {
     }
   }
 
-  /** With the main record; `undefined` if the lease needs all keys. */
+  /** Renews with the main record; `undefined` if the lease needs all keys. */
   async one({ key, id, ttl, retention }: Renew): Promise<RenewReply | undefined> {
     const command = { op: 'renewMany', keys: [key], ids: [id], ttl, retention } as const;
     const {
@@ -80,7 +77,7 @@ export class ManyRenewals {
     return this.#store.client.cluster !== undefined;
   }
 
-  /** For leases that the script could not use or find: their slots may have moved. */
+  /** Renews leases that the script could not use or find: their slots may have moved. */
   async #renewFailed(command: RenewMany, reply: RenewManyReply): Promise<RenewManyReply> {
     const places = reply.left.flatMap((one, index) =>
       one === FAILED || one === ABSENT ? [index] : [],
@@ -99,8 +96,8 @@ export class ManyRenewals {
   }
 
   /**
-   * With the main record first: while a slot moves, a node with only that refuses a call with all
-   * three keys (`TRYAGAIN`).
+   * Renews with the main record first: while a slot moves, a node with only that refuses a call
+   * with all three keys (`TRYAGAIN`).
    */
   async #renewAlone(command: RenewMany, key: string): Promise<RenewManyReply> {
     const reply = await this.#call(command, [mainKeyOf(this.#store.prefix, key)]).catch(() => null);
@@ -109,7 +106,6 @@ export class ManyRenewals {
     return renewSingly(command, this.#store.renew);
   }
 
-  /** The leases that need all keys. */
   async #renewRest(command: RenewMany, { now, left }: RenewManyReply): Promise<RenewManyReply> {
     const all = [...left];
     const rest = all.flatMap((one, index) => (one === NEEDS_ALL_KEYS ? [index] : []));
@@ -122,7 +118,8 @@ export class ManyRenewals {
   }
 
   /**
-   * With all keys; writes the results at some places of `left`. Resolves to the failure, if any.
+   * Renews with all keys; writes the results at some places of `left`. Resolves to the failure, if
+   * any.
    */
   async #renewWhole(
     command: RenewMany,

@@ -47,15 +47,14 @@ return { id, age }
 `;
 
 export interface Memory {
-  /** It changes with the role of the server. */
+  /** The id changes with the role of the server. */
   readonly id: string;
-  /** Of the marker, in ms. */
+  /** The age in the marker, in ms. */
   readonly recorded: number;
   /** Local time since when the memory has no gap. */
   readonly from: number;
 }
 
-/** With a tag for a slot of a cluster. */
 export function markerOf(prefix: string, tag?: number): string {
   return tag === undefined ? `${prefix}memory` : `${prefix}{${tag}}:memory`;
 }
@@ -68,7 +67,6 @@ export async function memoryAt(line: Line, marker: string): Promise<Memory> {
   return { id, recorded: Number(age), from: systemClock.now() - Number(age) };
 }
 
-/** Whether `INFO replication` is of the same master in the same life. */
 export function isSameLife(info: unknown, { id }: Memory): boolean {
   const text = String(info);
   return text.includes('role:master\r') && text.includes(`master_replid:${id}\r`);

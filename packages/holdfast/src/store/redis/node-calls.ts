@@ -28,7 +28,7 @@ const LIST = 1;
 const UNCHECKED_MAX = 3;
 /** A node with nearly all slots needs many attempts. */
 const NAMES_MAX = 20_000;
-/** Of the checked addresses; nodes come and go. */
+/** The most checked addresses; nodes come and go. */
 const CHECKED_MAX = 1000;
 
 /** The control, or `''`; then the main record's name of each resource. */
@@ -45,7 +45,7 @@ export class NodeCalls {
   readonly #keyPrefix: string;
   readonly #prefix: string;
   readonly #checked = new Set<string>();
-  /** Of the checks under way, by the node's address. */
+  /** The controls of the checks under way, by the node's address. */
   readonly #controls = new Map<string, string>();
   /** Controls that were not refused since a node was checked. */
   #unchecked = 0;

@@ -24,10 +24,10 @@ import { provable } from './proven-port.js';
  * the keys, in one of 850 tests.
  */
 const LOOKS = 64;
-/** After a test without a result. */
+/** The pause after a test without a result. */
 const PAUSE_MS = 1000;
 
-/** Without a name it writes the mark, otherwise it looks for it. */
+/** The script writes the mark without a name, otherwise it looks for it. */
 const LOOK = provable(`
 if ARGV[1] then return redis.call('EXISTS', ARGV[1]) end
 local time = redis.call('TIME')
@@ -47,7 +47,6 @@ export const ONE_SERVER: { readonly sha: string; readonly look: string; readonly
 export class OneServer {
   readonly #client: ClientPort;
   readonly #prefix: string;
-  /** Of the last test. */
   #connection: unknown;
   #result: 'unknown' | 'asked' | 'one' | 'several' = 'unknown';
   #notBefore = 0;

@@ -23,7 +23,7 @@ import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
 
 const PROBE = 'return ARGV[1]';
-/** Of `answerWith`, for a reply without the proof. */
+/** The result of `answerWith` for a reply without the proof. */
 export const NO_PROOF: unique symbol = Symbol('no proof');
 
 /** The script's reply repeats the last argument. */
@@ -53,7 +53,6 @@ export function provenPort(port: ClientPort): ProvenPort {
   return made;
 }
 
-/** Judges the replies of one client. */
 export class Proofs {
   /** The last reply had no proof. */
   isOutOfStep = false;
@@ -70,12 +69,10 @@ export class Proofs {
     return answer;
   }
 
-  /** An error that needs no probe. */
   isCertain(error: unknown): boolean {
     return isNoScript(error) || !this.#port.isReply(error);
   }
 
-  /** Whether an error reply is believed. */
   async probe(error: unknown, keys: readonly string[], of: CallTerms = {}): Promise<never> {
     const port = this.#port;
     const proof = nextProof();

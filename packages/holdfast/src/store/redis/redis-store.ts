@@ -51,9 +51,8 @@ async function loadAdvice(): Promise<void> {
 }
 
 const SCAN_COUNT = 500;
-/** Between two searches for the masters. */
+/** The pause between two searches for the masters. */
 const REFRESH_MS = 200;
-/** Resources whose names are cached. */
 const NAMES_MAX = 1000;
 
 export class RedisStore implements Store {
@@ -62,16 +61,15 @@ export class RedisStore implements Store {
   readonly joins = true;
   readonly #client: ProvenPort;
   readonly #prefix: string;
-  /** By resource. */
   #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: ManyRenewals;
   readonly #several: Several;
   readonly #posting: PostedParts;
-  /** On a cluster, from the first `listen` on. */
+  /** The channels of a cluster, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
   #refreshing = false;
-  /** On a cluster: the address of a key's master, which renews its leases together. */
+  /** The address of a key's master in a cluster, which renews its leases together. */
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
   readonly connection?: () => unknown;
@@ -164,7 +162,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** Those of locks are cached. */
+  /** The names; those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
     if (GATE_OPS.has(command.op)) return gateKeysOf(this.#prefix, key);
@@ -177,7 +175,7 @@ export class RedisStore implements Store {
     return names;
   }
 
-  /** With the channel of this process at the executing node. */
+  /** The command with the channel of this process at the executing node. */
   #addressed<C extends KeyCommand>(command: C): C {
     if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
       return command;
@@ -209,7 +207,6 @@ export class RedisStore implements Store {
         return this.#once(readable(command, await answer), command, connection);
       }
       if (!isNoScript(error)) throw error;
-      // the script's text
       const raw = await this.#loader.repeat(call, scripts[command.op]);
       return this.#once(readable(command, raw), command, connection);
     } catch (second) {
@@ -218,9 +215,9 @@ export class RedisStore implements Store {
   }
 
   /**
-   * With a call that names only the main record: while a slot moves, no node executes a call with
-   * all three keys if it has only some, and most locks have no other. `undefined` if the command
-   * needs the others.
+   * Executes a command with a call that names only the main record: while a slot moves, no node
+   * executes a call with all three keys if it has only some, and most locks have no other.
+   * `undefined` if the command needs the others.
    */
   async #withMainRecord(command: KeyCommand): Promise<Reply | undefined> {
     try {
@@ -280,7 +277,6 @@ export class RedisStore implements Store {
     };
   }
 
-  /** As the scripts do. */
   #publisher(channel: string): (text: string) => Promise<unknown[]> {
     const client = this.#client;
     const clustered = client.cluster !== undefined;
@@ -353,7 +349,7 @@ export class RedisStore implements Store {
     return examine({ ports: [this.#client.plain], prefix: this.#prefix }, terms);
   }
 
-  /** With what to do about a reply of the server. */
+  /** The failure, with what to do about a reply of the server. */
   async #failure(error: unknown, op?: Command['op']): Promise<StoreFailure> {
     const { keyPrefix } = this.#client;
     const state = this.#client.state();

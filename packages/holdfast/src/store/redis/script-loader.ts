@@ -19,7 +19,6 @@ interface Repeat {
 
 export class ScriptLoader {
   readonly #client: ClientPort;
-  /** By SHA. */
   readonly #loading = new Set<string>();
   #repeats: Repeat[] = [];
 
@@ -27,7 +26,7 @@ export class ScriptLoader {
     this.#client = client;
   }
 
-  /** For a call that was answered with NOSCRIPT. */
+  /** Repeats a call that was answered with NOSCRIPT. */
   repeat(call: ScriptCall, script: Pick<Script, 'text'>): Promise<unknown> {
     const source = script.text;
     if (!this.#loading.has(call.sha)) return this.#load(call, source);

@@ -4,7 +4,6 @@ import { parts } from './generated/script-texts.js';
 export class Script {
   readonly #name: keyof typeof parts;
   #text: string | undefined;
-  /** The server's name for the script. */
   readonly sha: string;
 
   constructor(name: keyof typeof parts, sha: string) {
@@ -12,7 +11,6 @@ export class Script {
     this.sha = sha;
   }
 
-  /** As the server receives it. */
   get text(): string {
     return (this.#text ??= parts[this.#name].join(''));
   }

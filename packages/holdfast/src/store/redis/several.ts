@@ -33,30 +33,28 @@ import type { Script } from './script.js';
 import type { ScriptLoader } from './script-loader.js';
 import { plainlyInspected } from './view-codec.js';
 
-/** With fewer commands, own calls cost less. */
+/** Fewer commands cost less with their own calls. */
 const LEAST = 2;
 /** Half a millisecond of the server. */
 const MOST = 128;
-/** In one turn; further commands have their own calls. */
+/** The calls of one turn; further commands have their own. */
 const GROUPS_MAX = 16;
 
 export type Short = Acquire | Release | Inspect;
 
-/** Of the same terms, for one call. */
+/** Commands of the same terms, for one call. */
 interface Group {
-  /** On a cluster: their node's address. */
+  /** The address of their node, on a cluster. */
   readonly at: string | undefined;
   readonly commands: Short[];
-  /** In the turn. */
   readonly places: number[];
 }
 
 export interface SeveralStore {
   readonly client: ClientPort;
   readonly prefix: string;
-  /** The name of the resource's main record. */
   readonly mainKeyOf: (command: KeyCommand) => string;
-  /** With the channel of this process at the key's node. */
+  /** The command with the channel of this process at the key's node. */
   readonly addressed: (command: Short) => Short;
   readonly loader: ScriptLoader;
   readonly oneServer: OneServer;
@@ -67,13 +65,11 @@ export interface SeveralStore {
   readonly alone: (batch: readonly KeyCommand[], first?: unknown) => Promise<Reply>[];
   /** A `StoreFailure` if the client may have sent the command twice. */
   readonly once: (reply: Reply, command: KeyCommand, connection: unknown) => Reply;
-  /** For an error of the client. */
   readonly failure: (error: unknown, command: Short) => Promise<StoreFailure>;
 }
 
 export class Several {
   readonly #store: SeveralStore;
-  /** On a cluster. */
   readonly #nodes: NodeCalls | undefined;
   /** The server refuses calls with keys of several resources, or with some keys. */
   #apart: boolean;
@@ -113,7 +109,7 @@ export class Several {
     return batch.map((_, place) => replies[place] ?? (others.next().value as Promise<Reply>));
   }
 
-  /** With the main record only; `undefined` if the command needs its own call. */
+  /** Executes a command with its main record only; `undefined` if it needs its own call. */
   async one(command: Short): Promise<Reply | undefined> {
     const { client, loader, mainKeyOf, addressed } = this.#store;
     const script = scriptOf([command]);
@@ -127,7 +123,7 @@ export class Several {
     return repliesTo([command], raw)[0];
   }
 
-  /** On a cluster, the calls test their nodes. */
+  /** A call may name several mutexes. On a cluster, it tests its node. */
   get #mayName(): boolean {
     return this.#nodes !== undefined || this.#store.oneServer.isProven();
   }

@@ -23,7 +23,8 @@ const NO_RECORD = 1;
 const NONE = { holderCount: 0, waiterCount: 0, waiters: [], parkedCount: 0, parked: [] } as const;
 
 /**
- * Of `inspectMany`; `undefined` if the resource needs its own call, also for an unreadable record.
+ * One result of `inspectMany`; `undefined` if the resource needs its own call, also for an
+ * unreadable record.
  */
 export function plainlyInspected(now: number, raw: unknown): T.InspectReply | undefined {
   const nobody = { status: 'inspected', now, used: 0, holders: [], ...NONE } as const;

@@ -7,7 +7,6 @@ import type { Versioned } from './register.js';
 import { StoreFailure } from '../port.js';
 import { bodyOf, decode, encode, fenceOf, type Loaded } from './state-codec.js';
 
-/** Of the commands of a proposal. */
 export interface Applied {
   readonly replies: readonly (KeyReply | StoreFailure)[];
   readonly pushes: readonly Addressed[];
@@ -15,13 +14,12 @@ export interface Applied {
   readonly time: Micros;
 }
 
-/** They may add to a state, and are refused if it would be too long. */
+/** Commands that may add to a state, and are refused if it would be too long. */
 const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arrive', 'watch']);
 
 export interface ApplyTerms {
   readonly key: string;
   readonly time: Micros;
-  /** The most characters of a state. */
   readonly stateMax: number;
 }
 
@@ -75,7 +73,6 @@ export async function applyToLiving(
   }
 }
 
-/** For a command that changes nothing. */
 export async function inspected(
   command: KeyCommand,
   looked: Promise<Versioned>,

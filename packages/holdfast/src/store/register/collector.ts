@@ -53,7 +53,6 @@ export class Collector<Q, A> {
     this.#keyOf = keyOf;
   }
 
-  /** Makes a call with the next batch. */
   add(question: Q): Promise<A> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ question, resolve, reject });
@@ -78,7 +77,6 @@ export class Collector<Q, A> {
     this.#plan();
   };
 
-  /** Of the next batch. */
   #take(): readonly Asked<Q, A>[] {
     const keyOf = this.#keyOf;
     if (keyOf === undefined) return this.#waiting.splice(0, this.#max);

@@ -16,10 +16,9 @@ import { decode } from './state-codec.js';
 /** How long a lease lasts from each look. */
 const KEPT_MS = 500;
 const NOBODY = 'held-back';
-/** As `inspect` shows the lease of nobody. */
+/** What `inspect` shows of the lease of nobody. */
 const META = JSON.stringify({ label: 'a transaction of the last holder' });
 
-/** Keeps a key from a new holder for a while. */
 export function holdBack(resource: Resource | undefined, time: Micros): void {
   if (resource === undefined) return;
   const expires = time + KEPT_MS * 1000;
@@ -41,13 +40,11 @@ export function fencesOf(engine: Engine, key: string): ReadonlySet<number> {
   return new Set([...holders].map(({ fence }) => fence));
 }
 
-/** Whether a lease has a fence that was not there before. */
 export function hasGrant(before: ReadonlySet<number>, engine: Engine, key: string): boolean {
   const holders = engine.resource(key)?.holders.values() ?? [];
   return [...holders].some(({ fence }) => !before.has(fence));
 }
 
-/** As its holder knows it. */
 export interface NamedLease {
   readonly id: string;
   readonly fence: number;

@@ -8,9 +8,8 @@ import type { Micros, Push } from '../../engine/commands.js';
 /** How much faster or slower one clock runs. */
 const DRIFT = 0.01;
 
-/** Of the last call. */
 export interface KnownTime {
-  /** Of the state, which no command precedes. */
+  /** The time of the state, which no command precedes. */
   readonly time: Micros;
   /** The lower bound at the local time `knownAt`. */
   readonly storeTime: Micros;
@@ -20,7 +19,7 @@ export interface KnownTime {
   readonly askedAt: number;
 }
 
-/** For commands: never before the last one, and never ahead of the clock. */
+/** The time for commands: never before the last one, and never ahead of the clock. */
 export function timeOf({ time, storeTime, knownAt }: KnownTime, now: number): Micros {
   return Math.max(time, storeTime + Math.floor((now - knownAt) * 1000 * (1 - DRIFT)));
 }

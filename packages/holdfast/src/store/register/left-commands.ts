@@ -24,7 +24,6 @@ interface LeftParts {
 interface LeftEvents {
   /** A command was not applied, and will not be. */
   again(one: Pending): void;
-  /** A read is due. */
   look(): void;
 }
 
@@ -32,7 +31,6 @@ export class LeftCommands {
   readonly #parts: LeftParts;
   readonly #events: LeftEvents;
   readonly #open = new Set<Pending>();
-  /** By acquisition: when the command is over. */
   readonly #ids = new Map<string, Promise<void>>();
   #looking = false;
 
@@ -41,7 +39,7 @@ export class LeftCommands {
     this.#events = events;
   }
 
-  /** When the command with this id is over: a later one must not overtake it. */
+  /** Resolves when the command with this id is over: a later one must not overtake it. */
   of(id: string): Promise<void> | undefined {
     return this.#ids.get(id);
   }

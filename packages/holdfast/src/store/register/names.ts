@@ -5,7 +5,6 @@ export function nameOf(key: string): string {
   return key.replaceAll('\u001e', '\u001e1').replaceAll('\0', '\u001e0');
 }
 
-/** Of a name, or of its rest after a prefix. */
 export function keyOf(name: string): string {
   return name.replaceAll('\u001e0', '\0').replaceAll('\u001e1', '\u001e');
 }

@@ -13,7 +13,7 @@ import type { Successor } from './peers.js';
 
 /** In ms. */
 export const RIDE_MS = 5;
-/** After so many early releases, a renewal waits for the next one. */
+/** A renewal waits for the next release after so many early ones. */
 const SOON_MIN = 3;
 
 export class Patience {
@@ -28,7 +28,6 @@ export class Patience {
     this.#soon = now - this.#renewedAt <= 2 * RIDE_MS ? this.#soon + 1 : 0;
   }
 
-  /** Commands waited, and no release came. */
   waited(commands: readonly KeyCommand[]): void {
     if (commands.some(({ op }) => op === 'renew')) this.#soon = 0;
   }
@@ -39,7 +38,6 @@ export class Patience {
   }
 }
 
-/** It can only be queued while the lock is held. */
 export function canQueue(command: KeyCommand): boolean {
   return command.op === 'acquire' && command.queue && command.owner === '';
 }
@@ -50,7 +48,6 @@ export function isTaken(resource: Resource | undefined): boolean {
   return resource.used >= resource.capacity;
 }
 
-/** No acquisition holds or awaits anything. */
 export function isFree(resource: Resource | undefined): boolean {
   return resource === undefined || resource.holders.size + resource.queue.size === 0;
 }
@@ -79,17 +76,16 @@ export function yields(command: KeyCommand): boolean {
   return command.op === 'acquire' || (command.op === 'release' && command.unhurried === true);
 }
 
-/** It may be applied a little later, by any process. */
+/** True if it may be applied a little later, by any process. */
 export function canWait(command: KeyCommand): boolean {
   return command.op === 'acquire' ? canQueue(command) : yields(command);
 }
 
-/** They may let other acquisitions proceed. */
 const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
   ...(['release', 'turn', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
 ]);
 
-/** They let others proceed, or belong to the waiter at the queue's head. */
+/** True if commands let others proceed, or belong to the waiter at the queue's head. */
 export function isUrgent(commands: readonly KeyCommand[], head: string | undefined): boolean {
   return commands.some((one) => {
     return (URGENT.has(one.op) && !yields(one)) || ('id' in one && one.id === head);

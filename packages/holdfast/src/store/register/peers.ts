@@ -13,7 +13,6 @@ export interface PeerVersioned extends Versioned {
 }
 
 export interface PeerChange extends Change {
-  /** The greatest one of the state. */
   readonly fence: number;
   /** Like `messages`, but never sent again. A process that gets none asks by itself. */
   readonly answers?: readonly Message[] | undefined;
@@ -28,17 +27,14 @@ export interface PeerChange extends Change {
 
 export interface Successor {
   readonly channel: string;
-  /** Of the grant that this change makes to it, see `Peers.expects`. */
+  /** The token of the grant that this change makes to it, see `Peers.expects`. */
   readonly token?: string | undefined;
 }
 
-/** A command that another process left: how to answer it. */
 export interface Errand {
-  /** The channel of its sender. */
   readonly from: string;
-  /** Of the command, at its sender. */
   readonly number: string;
-  /** It must not be applied later. */
+  /** The command must not be applied later. */
   readonly until: Micros;
   /** Signs the answer. */
   readonly secret: string;
@@ -50,7 +46,6 @@ export interface Leaving {
   readonly errand?: Errand | undefined;
 }
 
-/** Another process is about to change the key. */
 export interface Taken {
   /**
    * The answers to commands that were left to that process; `undefined` for none: then it will not
@@ -61,11 +56,10 @@ export interface Taken {
 
 /** How processes that use the same key help each other. All of it may be lost. */
 export interface Peers {
-  /** For versions that were handed over, and commands that were left to this process. */
+  /** Receives versions that were handed over, and commands that were left to this process. */
   listener: PeerListener | undefined;
   /** A request of this process has this token: a grant to it may hand the version over. */
   expects(key: string, token: string): void;
-  /** Answers a command that was left here. */
   answerTo(errand: Errand, reply: string): Message;
   /** The register's clock is not ahead of this. */
   latest(): Micros;
@@ -79,7 +73,6 @@ export interface PeerListener {
 
 /** Each plain register is one, too. */
 export interface PeerRegister extends Register {
-  /** Set if processes can leave commands to each other. */
   readonly peers?: Peers | undefined;
 
   read(key: string): Promise<PeerVersioned>;

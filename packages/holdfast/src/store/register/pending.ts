@@ -18,13 +18,13 @@ export interface Pending {
   readonly reject: (failure: unknown) => void;
 }
 
-/** Of a command whose result is in the answer of a change. */
+/** A command whose result is in the answer of a change. */
 export const UNAWAITED: Pick<Pending, 'resolve' | 'reject'> = {
   resolve: () => undefined,
   reject: () => undefined,
 };
 
-/** Then a command lets no other process pass. */
+/** A command lets no other process pass after so many tries. */
 const TRIES_MAX = 40;
 /** The same for a command that cannot be left to that process: it would never get its turn. */
 const UNHELPED_TRIES_MAX = 3;
@@ -33,20 +33,17 @@ export function mayLeave({ command }: Pending): boolean {
   return canWait(command) && (command.op !== 'acquire' || command.channel !== '');
 }
 
-/** In order. */
 export function leavingOf(batch: readonly Pending[]): Leaving[] {
   return batch.filter(mayLeave).map(({ command, errand }) => {
     return { command: JSON.stringify(command), errand };
   });
 }
 
-/** Whether it may let a process pass that is about to change the key. */
 export function mayYield(pending: Pending): boolean {
   const { command, tries = 0 } = pending;
   return yields(command) && tries < (mayLeave(pending) ? TRIES_MAX : UNHELPED_TRIES_MAX);
 }
 
-/** Another process was in their way. */
 export function hindered(batch: readonly Pending[]): void {
   for (const one of batch) one.tries = (one.tries ?? 0) + 1;
 }
@@ -67,7 +64,7 @@ export function dropLate(batch: Pending[], count: number, peers: Peers | undefin
   return dropped;
 }
 
-/** To commands that other processes left here. Lost ones are asked for again. */
+/** Answers to commands that other processes left here. Lost ones are asked for again. */
 export function answersTo(
   batch: readonly Pending[],
   { replies }: Applied,
@@ -82,7 +79,7 @@ export function answersTo(
   });
 }
 
-/** To a left command; `undefined` if unreadable. */
+/** The answer to a left command; `undefined` if unreadable. */
 export function replyOf(answer: string): KeyReply | undefined {
   try {
     return JSON.parse(answer) as KeyReply;
@@ -91,7 +88,6 @@ export function replyOf(answer: string): KeyReply | undefined {
   }
 }
 
-/** @param stored the upper bound of the swap's time */
 export function answerAll(batch: readonly Pending[], applied: Applied, stored: Micros): void {
   batch.forEach(({ resolve, reject }, index) => {
     const reply = applied.replies[index] as KeyReply | StoreFailure;

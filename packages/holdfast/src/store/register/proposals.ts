@@ -42,20 +42,18 @@ import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
 import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
 
-/** Of one proposal. */
 const BATCH_MAX = 500;
-/** After so many lost races, a proposal's commands fail. */
+/** The commands of a proposal fail after so many lost races. */
 const ATTEMPTS_MAX = 100;
-/** After a lost race; later pauses grow to 8 times this. */
+/** The pause after a lost race; later ones grow to 8 times this. */
 const PAUSE_MS = 2;
 /** The same for a proposal that lets other processes proceed. */
 const URGENT_PAUSE_MS = 0.5;
 /** The longest pause of a command that lets others pass, in first pauses. */
 const YIELD_STEPS = 50;
-/** Then a kept state is read again, because its time is estimated. */
+/** A kept state is read again after this time, because its time is estimated. */
 const KEEP_MS = 5000;
 
-/** What all keys of a store share. */
 export interface ProposalParts {
   readonly register: PeerRegister;
   /** Its reads and swaps, those of one turn together. */
@@ -74,7 +72,6 @@ interface Current extends Loaded, KnownTime {
   readonly settled: boolean;
   /** See `Versioned.heldBack`. */
   readonly heldBack: boolean;
-  /** Of the leases, before a change. */
   readonly fences: ReadonlySet<number>;
 }
 
@@ -87,14 +84,12 @@ export class Proposals {
   #running = false;
   #writers: (() => void)[] = [];
   readonly #patience = new Patience();
-  /** Ends the pause before a proposal. */
   #hurry: (() => void) | undefined;
   readonly #left: LeftCommands;
   readonly #unchanging: Unchanging;
   /** A read is due that looks after left commands. */
   #looks = false;
 
-  /** @param name the key of the register */
   constructor(parts: ProposalParts, name: string, key: string) {
     this.#parts = parts;
     this.#name = name;
@@ -113,7 +108,7 @@ export class Proposals {
     return !this.#running;
   }
 
-  /** When all commands so far are in a swap, or answered. */
+  /** Resolves when all commands so far are in a swap, or answered. */
   written(): Promise<void> {
     // commands that wait for others do not count, see `#wait`
     if (!this.#running || this.#hurry !== undefined) return Promise.resolve();
@@ -132,7 +127,6 @@ export class Proposals {
     });
   }
 
-  /** For a command that another process left here. */
   addLeft = (command: KeyCommand, errand: Errand): void =>
     this.#add({ command, errand, ...UNAWAITED });
 
@@ -181,7 +175,7 @@ export class Proposals {
     this.#tellWriters();
   }
 
-  /** If all pending commands can wait: until one that cannot. See `patience.ts`. */
+  /** Waits for a command that cannot wait, if all pending ones can. See `patience.ts`. */
   #wait(): Promise<void> | undefined {
     const { register, clock } = this.#parts;
     if (register.peers === undefined) return undefined;
@@ -368,8 +362,8 @@ export class Proposals {
   }
 
   /**
-   * After a lost race. Proposals that let others proceed, and that of the waiter at the queue's
-   * head, wait less, so they usually win the next race.
+   * Waits after a lost race. Proposals that let others proceed, and that of the waiter at the
+   * queue's head, wait less, so they usually win the next race.
    */
   #pause(attempt: number, { engine }: Current, batch: readonly Pending[]): Promise<void> {
     const { clock, fraction } = this.#parts;

@@ -22,7 +22,6 @@ import { canWait } from './patience.js';
 import { turnsOf } from './turns.js';
 import { Users } from './users.js';
 
-/** Of keys whose last state is kept. */
 const KEPT_MAX = 1000;
 /** The default of `stateMax`: about 1,100 waiters. */
 const STATE_MAX = 256 * 1024;
@@ -30,11 +29,10 @@ const STATE_MAX = 256 * 1024;
 export interface RegisterStoreOptions {
   readonly prefix?: string | undefined;
   readonly clock?: Clock | undefined;
-  /** For the jitter of pauses: in [0, 1). */
+  /** The jitter of pauses: in [0, 1). */
   readonly fraction?: (() => number) | undefined;
-  /** In characters. A command that would make a state longer is refused. */
+  /** The limit of a state, in characters. A command that would make it longer is refused. */
   readonly stateMax?: number | undefined;
-  /** The instances on the stores of all prefixes. */
   readonly users?: Users | undefined;
 }
 
@@ -77,12 +75,10 @@ export class RegisterStore implements Store {
     return new RegisterStore(this.#register, { ...this.#options, prefix });
   }
 
-  /** By an instance. */
   use(): void {
     this.#users.enter();
   }
 
-  /** By an instance. The last one ends the connections. */
   async dispose(): Promise<void> {
     if (!this.#users.leave()) return;
     await this.#users.quiet(this.#parts.clock);
@@ -101,7 +97,6 @@ export class RegisterStore implements Store {
   execute(batch: readonly Command[]): Promise<Reply>[] {
     return batch.map((command) => {
       if (command.op !== 'renewMany') return this.#execute(command);
-      // each key has its own state
       return renewSingly(command, (one) => this.#execute(one) as Promise<RenewReply>);
     });
   }

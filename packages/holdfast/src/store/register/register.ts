@@ -97,7 +97,7 @@ export interface Scanned {
  * is a `RegisterError` that says otherwise. A register repeats no swap.
  */
 export interface Register {
-  /** For messages, such as `PostgreSQL (LISTEN)`. */
+  /** The name for messages, such as `PostgreSQL (LISTEN)`. */
   readonly label: string;
 
   /**
@@ -129,7 +129,7 @@ export interface Register {
    */
   scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned>;
 
-  /** In the order of the keys. */
+  /** The states in the order of the keys. */
   readMany?(keys: readonly string[]): Promise<readonly Versioned[]>;
 
   /**

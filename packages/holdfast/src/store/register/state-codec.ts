@@ -25,9 +25,7 @@ interface Saved {
 /** Commands can be applied to it. */
 export interface Loaded {
   readonly engine: Engine;
-  /** Of the last command; 0 without one. */
   readonly time: Micros;
-  /** The saved resource or gate. */
   readonly body: string;
 }
 
@@ -62,7 +60,6 @@ export function decode(
   }
 }
 
-/** The saved resource or gate of a key, or `''`. */
 export function bodyOf(key: string, engine: Engine): string {
   const resource = engine.resource(key);
   const gate = engine.gates.get(key);
@@ -78,7 +75,6 @@ export function encode(time: Micros, body: string): string {
   return body === '' ? '' : `${VERSION} ${time} ${body}`;
 }
 
-/** From when the state may be forgotten. */
 export function forgetAt(key: string, engine: Engine): Micros {
   return Math.max(engine.resource(key)?.forgetAt ?? 0, engine.gates.get(key)?.forgetAt ?? 0);
 }

@@ -6,7 +6,6 @@ import { Collector } from './collector.js';
 import type { PeerChange, PeerRegister, PeerVersioned } from './peers.js';
 import type { Swap, Swapped } from './register.js';
 
-/** What the proposals of all keys use. */
 export type Turns = Pick<PeerRegister, 'read' | 'swap'>;
 
 export function turnsOf(register: PeerRegister): Turns {

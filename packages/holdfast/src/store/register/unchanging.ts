@@ -11,13 +11,11 @@ import { canQueue } from './patience.js';
 import type { PeerRegister } from './peers.js';
 import type { Pending } from './pending.js';
 
-/** Of remembered acquisitions that came back. */
 const RETURNED_MAX = 1000;
 
 export class Unchanging {
   readonly #register: PeerRegister;
   readonly #name: string;
-  /** The acquisitions that came back. */
   readonly #returned = new Set<string>();
 
   constructor(register: PeerRegister, name: string) {

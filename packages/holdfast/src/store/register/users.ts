@@ -15,7 +15,6 @@ export class Users {
     this.#count += 1;
   }
 
-  /** True for the last one. */
   leave(): boolean {
     this.#count -= 1;
     return this.#count === 0;
@@ -36,7 +35,6 @@ export class Users {
     };
   }
 
-  /** When all channels are closed, or after a moment. */
   async quiet(clock: Clock): Promise<void> {
     let cancel = (): void => undefined;
     const limit = new Promise<void>((resolve) => {

@@ -19,7 +19,7 @@ export interface Measured {
   /** In ms. */
   readonly roundTrip: number;
   readonly offset: Offset | undefined;
-  /** In seconds. */
+  /** The time in seconds. */
   readonly time: number | undefined;
 }
 
@@ -80,7 +80,6 @@ export function judgeRoundTrip(probe: Probe, roundTrip: number): void {
   });
 }
 
-/** Commands and events that blocked the server for a large part of the claim window. */
 export async function judgeSlowness(probe: Probe, time: number | undefined): Promise<void> {
   const { claimWindow } = probe.terms;
   const limit = claimWindow / ROUND_TRIP_PART;

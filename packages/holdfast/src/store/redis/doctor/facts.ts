@@ -14,7 +14,7 @@ export async function infoOf(probe: Probe): Promise<Info | undefined> {
   return text === undefined ? undefined : parseInfo(text as string);
 }
 
-/** By name; `undefined` without the right. */
+/** Settings by name; `undefined` without the right. */
 export async function configOf(probe: Probe): Promise<ReadonlyMap<string, string> | undefined> {
   const words = ['CONFIG', 'GET', 'appendfsync'];
   const what = 'how often data is written to the disk';

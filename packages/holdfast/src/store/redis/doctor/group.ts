@@ -13,7 +13,6 @@ export interface Seen {
   readonly address: string;
   readonly host: string;
   readonly info: Info | undefined;
-  /** `undefined` without an answer. */
   readonly measured: Measured | undefined;
   readonly replicas: readonly ReplicaClock[];
 }

@@ -11,8 +11,8 @@ export interface ProbeNames {
 }
 
 /**
- * On a cluster, with slots of the node; `undefined` if a tag in the client's prefix puts all keys
- * into another slot.
+ * Names with slots of the node, on a cluster; `undefined` if a tag in the client's prefix puts all
+ * keys into another slot.
  */
 export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames | undefined {
   const { prefix } = deployment;

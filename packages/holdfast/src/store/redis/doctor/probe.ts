@@ -6,7 +6,6 @@ import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../
 import { adviceForCode, isMissingRight } from '../advice.js';
 
 export interface Deployment {
-  /** One, or those of a quorum. */
   readonly ports: readonly ClientPort[];
   readonly prefix: string;
   readonly quorum?: { readonly timeout: number; readonly durable: boolean };
@@ -15,7 +14,6 @@ export interface Deployment {
 /** The server is silent, or refuses all commands. */
 export class Unusable extends Error {}
 
-/** Without the server. */
 export interface Found {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
@@ -71,12 +69,11 @@ export class Probe {
     throw new Unusable(this.port.state()?.text ?? text);
   }
 
-  /** At most for the time limit of a request. */
+  /** Waits at most for the time limit of a request. */
   answer<T>(answer: Promise<T>): Promise<T> {
     return limited(answer, this.port, this.terms);
   }
 
-  /** A server that cannot be examined. */
   unusable(reason: string): void {
     this.add({
       code: 'unreachable',

@@ -10,7 +10,7 @@ export interface ReplicaClock {
   readonly offset: Offset;
 }
 
-/** As in INFO: `ip=127.0.0.1,port=6379,state=online,offset=…`. */
+/** A line of INFO: `ip=127.0.0.1,port=6379,state=online,offset=…`. */
 const REPLICA = /^ip=([^,]+),port=(\d+),state=online/;
 
 export async function clocksOfReplicas(probe: Probe, info: Info): Promise<ReplicaClock[]> {

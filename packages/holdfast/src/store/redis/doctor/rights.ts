@@ -22,7 +22,7 @@ end
 return refused
 `;
 
-/** They are tried first, on keys that do not exist. */
+/** These are tried first, on keys that do not exist. */
 const REMOVALS = ['DEL <1> <2>', 'HDEL <2> f', 'ZREM <1> f'];
 const HASH = [
   'HSET <1> f 1',
@@ -50,7 +50,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   scan: 'list() does not work',
 };
 
-/** In lower case; `pubsub|numsub` for a subcommand. */
+/** The commands in lower case; `pubsub|numsub` for a subcommand. */
 export function triedCommands(quorum: boolean, cluster: boolean): string[] {
   const lines = [...linesOf(quorum), ...publishing(quorum, cluster, '')];
   return [...new Set([...lines.map(commandOf), 'eval', 'evalsha', 'scan', 'subscribe'])].sort();
@@ -94,7 +94,6 @@ export async function judgeRights(probe: Probe, names: ProbeNames): Promise<bool
   return true;
 }
 
-/** Those that are sent outside a script. */
 async function tryDirectly(probe: Probe, refused: Map<string, string>): Promise<void> {
   for (const words of [
     ['EVALSHA', '0'.repeat(40), '0'],

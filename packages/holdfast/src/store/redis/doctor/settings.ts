@@ -4,7 +4,7 @@ import type { Found, Probe } from './probe.js';
 
 /** The oldest version with the commands of the scripts. */
 const VERSION_MIN = 7;
-/** Of the memory limit, for "nearly full". */
+/** The part of the memory limit that counts as nearly full. */
 const NEARLY_FULL = 0.9;
 
 type Config = ReadonlyMap<string, string> | undefined;

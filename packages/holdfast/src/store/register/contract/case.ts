@@ -9,9 +9,7 @@ import type { Change, Register, Swapped, Versioned } from '../register.js';
  */
 export type MakeRegister = () => Register | Promise<Register>;
 
-/** A rule that a register must keep. */
 export interface RegisterCase {
-  /** What a register does that keeps it. */
   readonly name: string;
   /**
    * Resolves if the rule is kept, or the register lacks its optional method. Rejects with an error
@@ -20,7 +18,6 @@ export interface RegisterCase {
   run(make: MakeRegister): Promise<void>;
 }
 
-/** Throws unless `condition` is true. */
 export function check(condition: boolean, seen: string): asserts condition {
   if (!condition) throw new Error(`the register breaks its contract: ${seen}`);
 }
@@ -29,13 +26,11 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => void systemClock.after(ms, resolve));
 }
 
-/** In microseconds. */
 export const local = (): number => systemClock.now() * 1000;
 
 /** No register of a test forgets a state then: in the year 2286. */
 export const LATE = 1e16;
 
-/** Without messages. */
 export function to(state: string, forgetAt: number = LATE): Change {
   return { state, forgetAt, messages: [] };
 }
@@ -59,13 +54,11 @@ export class Scene {
     return made;
   }
 
-  /** That no other case uses. */
   key(end = ''): string {
     this.#count += 1;
     return `${this.#name}${this.#count}:${end}`;
   }
 
-  /** The messages of a channel. */
   async inbox(register: Register, channel: string): Promise<Inbox> {
     const inbox = new Inbox();
     const listening = await register.listen?.(channel, inbox);
@@ -82,10 +75,8 @@ export class Scene {
   }
 }
 
-/** That arrived. */
 export class Inbox {
   readonly texts: string[] = [];
-  /** Calls of the listener. */
   readonly events: ('up' | 'down')[] = [];
   end: () => Promise<void> = async () => undefined;
 
@@ -101,7 +92,6 @@ export class Inbox {
     this.events.push('down');
   }
 
-  /** Waits for a text. */
   async has(text: string): Promise<void> {
     for (let waited = 0; waited < ARRIVES_MS && !this.texts.includes(text); waited += 10) {
       await sleep(10);
@@ -132,7 +122,6 @@ export function caseOf(name: string, body: (scene: Scene) => Promise<void>): Reg
   };
 }
 
-/** Fails if the state was not replaced. */
 export async function put(
   register: Register,
   key: string,
@@ -157,7 +146,6 @@ export function latestOf({ time, latest = time }: Pick<Versioned, 'time' | 'late
   return latest;
 }
 
-/** For an error. */
 export function short(text: string): string {
   if (text.length <= 60) return JSON.stringify(text);
   return `${JSON.stringify(text.slice(0, 40))}… (${text.length} characters)`;

@@ -45,7 +45,6 @@ async function work(
   }
 }
 
-/** Fails unless the history is linearizable. */
 function judge(history: readonly Call[], order: readonly string[]): void {
   for (const { tokens } of history) {
     const agrees = tokens.every((token, at) => token === order[at]);

@@ -87,7 +87,6 @@ const living = caseOf('`alive` calls no channel dead on which a process listens'
   check(alive?.length === 2 && alive.every(Boolean), `it answered ${JSON.stringify(alive)}`);
 });
 
-/** More than the library changes at once. */
 const MANY = 600;
 
 const readsMany = caseOf('`readMany` returns what `read` returns, in order', async (at) => {

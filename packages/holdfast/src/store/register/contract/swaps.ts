@@ -66,7 +66,6 @@ const oneWins = caseOf('of concurrent swaps with one version, one wins', async (
   const registers = [await at.register(), await at.register()];
   const key = at.key();
   for (let race = 0; race < RACES; race += 1) {
-    // the first race is for a new key
     const { version } = await (registers[0] as (typeof registers)[0]).read(key);
     const racers = Array.from({ length: RACERS }, async (_, at) => {
       const register = registers[at % 2] as (typeof registers)[0];
@@ -121,7 +120,7 @@ const deleted = caseOf('no version comes back after a state was deleted', async 
   await expectState(one, key, 'last');
 });
 
-/** Of states that must be forgotten, in microseconds. */
+/** The life of states that must be forgotten, in microseconds. */
 const LIFE = 300_000;
 
 const forgotten = caseOf('no version comes back after a state was forgotten', async (at) => {

@@ -83,7 +83,6 @@ async function scanned(register: Register, prefix: string): Promise<Map<string, 
   return found;
 }
 
-/** A few at a time. */
 async function create(register: Register, keys: readonly string[]): Promise<void> {
   for (let from = 0; from < keys.length; from += 20) {
     await Promise.all(keys.slice(from, from + 20).map((key) => put(register, key, to(key))));

@@ -81,7 +81,6 @@ const forwards = caseOf('the clock does not run backwards from answer to answer'
   }
 });
 
-/** In microseconds. */
 const KEEP = 500_000;
 
 const keeps = caseOf('a state is kept until its time', async (at) => {
