@@ -57,7 +57,7 @@ export interface Finding {
 
 export interface ExaminedServer {
   readonly address: string;
-  /** For example `redis 7.0.15`; empty if unknown. */
+  /** The version, as `redis 7.0.15`; empty if unknown. */
   readonly version: string;
   /** The shortest of several, in ms; `undefined` without an answer. */
   readonly roundTrip: number | undefined;
@@ -75,9 +75,9 @@ export interface ExamineTerms {
   readonly ttl: number;
   readonly claimWindow: number;
   readonly requestTimeout: number;
-  /** That must have a grant before it counts. */
+  /** The replicas that must have a grant before it counts. */
   readonly replicas: number;
   readonly clockMargin: number;
-  /** For the keys and channels of this examination. */
+  /** The id of this examination, for keys and channels. */
   readonly id: string;
 }

@@ -31,7 +31,7 @@ export class LazyStore implements Store {
   readonly #parts: LazyParts;
   readonly #prefix: string;
   #store: Store | undefined;
-  /** On the way of each command, so these are the loaded store's. */
+  /** These members are on the way of each command, so they are the loaded store's. */
   shardOf: Store['shardOf'];
   post?: NonNullable<Store['post']>;
   connection?: NonNullable<Store['connection']>;

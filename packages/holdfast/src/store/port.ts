@@ -119,7 +119,7 @@ export interface StoreOffers {
 
 /** What every store must do. */
 export interface Store extends StoreTells, StoreOffers {
-  /** For messages: `memory`, `ioredis`, `node-redis`. */
+  /** The name for messages: `memory`, `ioredis`, `node-redis`. */
   readonly label: string;
 
   /**

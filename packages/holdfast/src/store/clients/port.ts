@@ -7,12 +7,12 @@ import type { ClientState } from './state.js';
  * closes only connections that it opened.
  */
 export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, ConnectionPart {
-  /** For messages: `ioredis`, `node-redis` or `valkey-glide`. */
+  /** The name for messages: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly name: string;
 
   readonly client: object;
 
-  /** That the client adds to each key; may be empty. */
+  /** The prefix that the client adds to each key; may be empty. */
   readonly keyPrefix: string;
 
   /** The client writes at the end of a turn, not during the call. */
@@ -84,7 +84,7 @@ export interface SilencePart {
    */
   endSilence?(pause: (ms: number) => Promise<void>): Promise<string | undefined>;
 
-  /** Whose reply the client awaits, if known. */
+  /** The blocking command whose reply the client awaits, if known. */
   blockedBy?(): string | undefined;
 
   delay?(): string;
@@ -131,7 +131,7 @@ export interface ClusterView {
    */
   refresh(silent: string): Promise<void>;
 
-  /** As in `MasterView`, to a sharded channel at this master. */
+  /** Subscribes as in `MasterView`, to a sharded channel at this master. */
   subscribe(address: string, channel: string, listener: ShardListener): Promise<Subscription>;
 }
 
@@ -170,7 +170,7 @@ export interface CallTerms {
 export interface ScriptCall extends CallTerms {
   /** SHA-1 of the text, in hexadecimal. */
   readonly sha: string;
-  /** Without the client's prefix. */
+  /** The names without the client's prefix. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }

@@ -60,7 +60,7 @@ function refusal(client: unknown): string | undefined {
   return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
 }
 
-/** For objects that resemble a client or belong to one. */
+/** The reason for objects that resemble a client or belong to one. */
 function kind(shape: Shape): string | undefined {
   if (has(shape, 'execute') && 'totalClients' in shape) {
     return (

@@ -13,7 +13,7 @@ import { type Line, openLine } from './line.js';
 import type { ClientPort } from './port.js';
 
 const ANSWER_MS = 1000;
-/** Between the answers of a new connection: older ones arrive before the second. */
+/** The time between the answers of a new connection: older ones arrive before the second. */
 const BETWEEN_MS = 200;
 /** CLIENT PAUSE delays it, as the scripts of locks. */
 const PROBE = ['EVAL', 'return 1', '0'];

@@ -5,9 +5,9 @@
 import { errorMonitor } from 'node:events';
 
 export interface ClientState {
-  /** It sends no commands until the program connects it. */
+  /** The client sends no commands until the program connects it. */
   readonly closed: boolean;
-  /** For messages. It may have unescaped text of the server. */
+  /** The text may have unescaped text of the server. */
   readonly text: string;
 }
 
