@@ -1,9 +1,9 @@
 /**
  * The engine: weighted permits with a first-in-first-out queue. Each grant is a lease.
  *
- * This is the executable specification. It does no I/O and has no clock: the same commands at the
- * same times give the same replies, pushes and state. The differential test compares the Lua
- * scripts with it; the memory store and the simulator run it unchanged.
+ * This is the executable specification, without I/O and clock: the same commands at the same times
+ * give the same replies, pushes and state. The differential test compares the Lua scripts with it;
+ * the memory store and the simulator run it.
  *
  * This file has acquire and release. Every command except inspect first removes expired leases, and
  * leaves no capacity free that the queue could use (I5), except for waiters beyond `SERVE_LIMIT`,

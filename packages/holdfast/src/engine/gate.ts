@@ -1,16 +1,15 @@
 /**
- * One gate: it counts arrivals and opens at the agreed number. Latches and barriers differ in the
- * next step.
+ * One gate ([decision 7](../../../../docs/decisions/0007-gates-name-their-generation.md)): it
+ * counts arrivals and opens at the agreed number. Latches and barriers differ in the next step.
  *
  *     latch    closed --last arrival--> open  --end--> (next generation) closed
  *                 \---no arrival for ttl--> broken --end--> (next generation) closed
  *     barrier  closed --last arrival--> open, and the next generation is closed
  *                 \---an arrival expired, end--> broken, and the next generation is closed
  *
- * A generation's number is above every earlier one, like a fence (I2), so an arrival for an old one
- * is not counted. Arrivals are remembered by id for the current generation and the one before (I3).
- * A bounded list of broken generations tells how older ones ended: one before its start is unknown,
- * and never reported as open.
+ * Generations grow like fences (I2). Arrivals are remembered by id for the current generation and
+ * the one before (I3). A bounded list of broken generations tells how older ones ended: one before
+ * its start is unknown, and never reported as open.
  *
  * A deleted latch is kept for a while as a gate with a new generation, the count 0 and no kind. The
  * next call that names that generation, or none, decides what it becomes; an arrival that was under

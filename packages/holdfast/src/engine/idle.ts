@@ -1,20 +1,18 @@
 /**
- * How often idle waiters ask: if each of a thousand waiting processes polled in each period (a
- * claim window), they would send a thousand commands a second.
+ * How often idle waiters ask ([decision
+ * 4](../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
  *
  *     asks in each period --a poll far from the head--> may pause --its own poll--> as before
  *                ^--------a command asks it (push)-------/
  *
- * A process at the head has to ask: it finds a grant whose push was lost, and the end of a lease
- * that was not released. Further back that can wait. So the reply to a poll allows a pause, longer
- * with the distance from the head, at most `PERIODS_MAX` periods: n processes send at most about 19
- * + n / 16 polls in a period. The store adds the pause to the time of allowed silence. A pause
- * needs `PROCESSES` other processes near the head, which notice it if one of them dies with all its
- * waiters.
+ * The reply to a poll allows a pause, longer with the distance from the head, at most `PERIODS_MAX`
+ * periods: n processes send at most about 19 + n / 16 polls in a period. The store adds the pause
+ * to the time of allowed silence. A pause needs `PROCESSES` other processes near the head, which
+ * notice lost grants and ended leases.
  *
- * The queue may move on faster. So a command asks paused processes to poll at once:
+ * A command asks paused processes to poll at once:
  *
- * - the next `NEXT` waiters, when it grants to a paused process: they may be next;
+ * - the next `NEXT` waiters, when it grants to a paused process: the queue moves fast;
  * - the first `FIRST` waiters, when a lease ended unclaimed: others may be frozen too. One that
  *   does not answer within two claim windows is silent, as in `processes.ts`.
  *

@@ -1,15 +1,15 @@
 /**
- * The time of the last command of each process that has waiters.
+ * The time of the last command of each process that has waiters ([decision
+ * 4](../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
  *
  *     unknown --first waiter--> heard --silence for its patience, or an unclaimed lease--> silent
  *                                 ^------------------- a command -----------------------/
  *     heard, silent --last waiter leaves--> unknown
  *     heard --a poll allows it a pause--> paused --a poll, or a command asks it--> heard
  *
- * A process polls once per period, or after an allowed pause (see `idle.ts`). Each command says how
- * long it may then be silent. A waiter of a silent process is dropped in its turn; if the process
- * is alive, the ticket restores the place. So all waiters of a dead process delay the queue by no
- * more than one, even without subscriber counts.
+ * Each command says how long the process may then be silent. A waiter of a silent process is
+ * dropped in its turn; if the process is alive, the ticket restores the place. So all waiters of a
+ * dead process delay the queue by no more than one, even without subscriber counts.
  */
 import type { Micros } from './commands.js';
 

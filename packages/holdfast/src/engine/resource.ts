@@ -10,9 +10,9 @@
  *
  * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
  * `capacity`), I2 (`fence` only grows, and every grant takes a higher one), I9 (every lease ends;
- * `forgetAt` limits the life of the resource). Only this file writes the fields of a resource, a
- * lease, a hold and a waiter, and their maps and orders (`saved.ts` restores them); others append
- * to `unconsumedSignals`. A test holds this.
+ * `forgetAt` limits the life of the resource). Only this file writes the fields of a resource and
+ * its entries, their maps and orders (`saved.ts` restores them); others append to
+ * `unconsumedSignals`. A test holds this.
  */
 import {
   endOf,

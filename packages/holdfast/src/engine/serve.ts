@@ -1,12 +1,12 @@
 /**
  * Serves the queue: the store grants freed permits directly to waiters.
  *
- * A command that finds free capacity grants it to the head of the queue, notifies the waiter's
- * process, and repeats this while the head fits. If it does not fit, later waiters wait too, so no
- * large request starves (I4). A waiter whose channel has no subscriber, or whose process is silent
- * (see `processes.ts`), loses its place; if it is alive, its ticket restores it. A waiter without a
- * channel is granted in turn and finds the grant by polling (I5). One that can never be granted
- * also loses its place; its next poll says so, and its repeated request gets the reason.
+ * A command that finds free capacity grants it to the head of the queue, notifies its process, and
+ * repeats this while the head fits. Then later waiters wait too, so no large request starves (I4).
+ * A waiter whose channel has no subscriber, or whose process is silent (see `processes.ts`), loses
+ * its place; if it is alive, its ticket restores it. A waiter without a channel finds its grant by
+ * polling (I5). One that can never be granted loses its place too; its repeated request gets the
+ * reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import { endOf, type Holder, type Joining, type Waiter } from './entries.js';

@@ -1,14 +1,13 @@
 /**
  * The requests to one server: those under way, limited in number and bytes, and those that wait
- * ([decision 30](../../../../docs/decisions/0030-requests-wait-for-their-turn.md)). So a burst does
- * not fill the client's buffers, and each request has its own time limit.
+ * ([decision 30](../../../../docs/decisions/0030-requests-wait-for-their-turn.md)).
  *
  *     posted --room, and none waits--> under way --answered, failed, deadline--> over
  *        \--otherwise--> waits --room--> under way
  *                          \--no request is answered within its time limit--> failed
  *
- * Requests that keep a lease or a place in a queue never wait: a timer sends them, so they are few.
- * Of the others, those that end something go first: a late release keeps others from the lock.
+ * Requests that keep a lease or a place in a queue never wait: they are few. Of the others, those
+ * that end something go first.
  *
  * Invariants: waiting requests of one key are sent in the order of posting. Those that never wait
  * may overtake others of their key: they change neither its holders nor the order of its queue.

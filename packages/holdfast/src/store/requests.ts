@@ -1,17 +1,14 @@
 /**
- * Requests to a store, each with its own deadline, which begins when it is sent.
+ * Requests to a store, each with its own deadline, which begins when it is sent: clients' deadlines
+ * may be missing, or not cover written requests. A request may be executed after it, and its reply
+ * may come: the sender receives it through `late`.
  *
  * The requests under way at each server are limited; the others wait while it answers, see
  * `backlog.ts`. If it is silent, those that have waited for the time limit fail as if they had been
  * sent.
  *
  * Requests of one step of the program (before its promise jobs have ended) are sent together. In a
- * crowd of open requests they wait for the end of the turn, where there are more of them; their
- * answers come behind others in any case.
- *
- * Clients' deadlines are not enough: one may never settle a request, another does not cover written
- * requests. After its deadline a request may still be executed, and its reply may come: the sender
- * receives it through `late`.
+ * crowd of open requests they wait for the end of the turn, where there are more of them.
  */
 import { afterIo, afterTurn, type Clock, type Timer } from '../base/clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';

@@ -6,13 +6,12 @@
  *        |                                    \--- replaced -------+--------/
  *        ^--------------- no waiter for `linger` and no warmUp ---/
  *
- * A connection may die silently, and a lost one may have old settings, such as a password. So the
- * channel is replaced, with the client's present settings, when a message to itself does not
- * arrive, and when it was down for some time.
+ * A connection may die silently, or have old settings, such as a password. So the channel is
+ * replaced, with the client's present settings, when a message to itself does not arrive, and when
+ * it was down for some time.
  *
- * While the channel is not up, requests name no channel and their grants are found by polling, so a
- * broken subscription starves no waiter. Each time it comes up, every waiter repeats its request,
- * because pushes may be lost.
+ * While the channel is not up, requests name none and their grants are found by polling (I5). Each
+ * time it comes up, every waiter repeats its request, because pushes may be lost.
  */
 import { afterIo, type Clock, type Timer } from '../base/clock.js';
 import type { Push } from '../engine/commands.js';

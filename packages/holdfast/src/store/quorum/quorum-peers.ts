@@ -1,33 +1,31 @@
 /**
  * Processes that contend for a key help each other, so that their ballots do not overtake each
- * other ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md)).
+ * other ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md); [decision
+ * 13](../../../../../docs/decisions/0013-quorum.md) has the hand-over).
  *
- * The ballot follows the lock. If another process, the new holder, will probably change the key
- * next, the servers publish the next ballot with the value to it. What a majority has published is
- * what a majority of promises would tell, so the holder needs no read:
+ * The ballot follows the lock: the servers publish the next ballot with the value to the new
+ * holder, which then needs no read.
  *
  *     =next proof key\nvalue         with the ballot of the value, by each server that accepts it
- *
- * One process uses a ballot, once: the proposer gave it away unused.
  *
  * Commands that can wait are left to the owner of the ballot. A server that keeps the owner's
  * promise keeps them beside it (`Asker.left`), a line each:
  *
  *     [number, until, from, secret, command]
  *
- * The owner gets them with its next vote of that server, and applies them with its next change. The
- * server tells an owner without one soon, which then collects them:
+ * The owner gets them with its next vote of that server, or collects them after a message, and
+ * applies them with its next change:
  *
  *     >proof key                     by the server, when the first command is left
  *     <number proof answer           with the change that applies a command
  *
- * One server keeps a command and gives it to one process, once. It is not applied after `until`
- * (clock of the quorum); only then its sender repeats it.
+ * Invariants: one process uses a ballot, once. One server keeps a command and gives it to one
+ * process, once. A command is not applied after `until` (clock of the quorum); only then its sender
+ * repeats it.
  *
- * Clients with rights to channels can send and read messages. So each is signed with the secret of
- * its receiver, which stands in the records that it changed; only clients with rights to the keys
- * read it. A waiter that has changed none uses the token of its request. A message without a proof
- * is dropped and counted.
+ * Each message is signed with the secret of its receiver, which stands in the records that it
+ * changed, where only clients with rights to the keys read it. A waiter that has changed none uses
+ * the token of its request. A message without a proof is dropped and counted.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';

@@ -1,14 +1,14 @@
 /**
  * A register over several independent servers, by the CASPaxos protocol (Rystsov, arXiv
- * 1802.07000): the servers are acceptors, the clients propose.
+ * 1802.07000): the servers are acceptors, the clients propose ([decision
+ * 13](../../../../../docs/decisions/0013-quorum.md)).
  *
  *     read:  prepare(ballot) at all servers; a majority promises; the value with the greatest
  *            ballot among their answers is the state
  *     swap:  accept(ballot, new value) at all servers; a majority accepts, and the swap is made
  *
- * A promise refuses all smaller ballots, so of two proposers at most one succeeds. An accept also
- * promises the next ballot to the same proposer: the next swap needs no read, if no other process
- * changed the key.
+ * Invariant: a promise refuses all smaller ballots, so of two proposers at most one succeeds. An
+ * accept also promises the next ballot to the same proposer: its next swap needs no read.
  *
  * A value that a minority accepted may become the state: a proposer that sees it completes it, and
  * sends its messages again. A record names the changes before it, which tells a process whether its

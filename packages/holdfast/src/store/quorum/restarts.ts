@@ -1,17 +1,18 @@
 /**
- * From when on a server without memory votes.
+ * From when on a server without memory votes ([decision
+ * 13](../../../../../docs/decisions/0013-quorum.md)).
  *
- * It may have voted, and does not know for what. Each value is accepted by a majority. So a
- * majority of the others, or all of them while at most n of 2n + 1 have forgotten, contains one
- * that took part and knows for how long that matters. Only a server that votes counts.
+ * Each value is accepted by a majority. So a majority of the others, or all of them while at most n
+ * of 2n + 1 have forgotten, contains one that took part and knows for how long that matters. Only a
+ * server that votes counts.
  *
  *     others                                                   the server
  *     none ever accepted a value, and a majority answers       votes `guard` ms after its boot
  *     a majority of all servers votes, or all others answer    votes when their records have ended
  *     else                                                     does not vote
  *
- * A value that it accepted last may still be on its way to the others, so their records are read
- * some time after it fell silent.
+ * Their records are read some time after it fell silent: a value that it accepted last may be on
+ * its way to them.
  */
 import type { Micros } from '../../engine/commands.js';
 import {

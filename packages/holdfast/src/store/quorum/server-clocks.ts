@@ -1,10 +1,8 @@
 /**
- * The clock of a quorum: the median of the clocks of all its servers, so a minority of wrong clocks
- * changes nothing while the others answer. With n servers dead and one wrong clock, the bounds of
- * the median are as far apart as the clocks: a wrong clock counts as a failed server.
- *
- * An answer shows that a clock was read between its request and its arrival. That bounds the clock,
- * and the median. The clock of a server that has been silent for some time may be anything.
+ * The clock of a quorum: the median of the clocks of all its servers, known by bounds ([decision
+ * 13](../../../../../docs/decisions/0013-quorum.md)). An answer bounds a server's clock by its
+ * request and its arrival; the clock of a silent server may be anything. A wrong clock counts as a
+ * failed server: with n servers dead, the bounds are as far apart as the clocks.
  */
 import type { Micros } from '../../engine/commands.js';
 

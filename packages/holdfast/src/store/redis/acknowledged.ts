@@ -7,10 +7,6 @@
  *                                     \--gone, no answer--> `unanswered`: the caller asks again
  *     renewals, changes of weight and capacity: executed and awaited with WAIT
  *     all others: executed by the store below
- *
- * WAIT covers its own connection's writes, so it follows a renewal there. The renewal also proves
- * that this server has the grant: after a fail-over it may be another than that of the user's
- * client.
  */
 import type { ClientPort } from '../clients/port.js';
 import { afterTurn } from '../../base/clock.js';

@@ -1,13 +1,9 @@
 /**
- * The wake channels of a process on a cluster: one sharded channel at each master ([decision
- * 17](../../../../../docs/decisions/0017-cluster.md)).
+ * The wake channels of a process on a cluster: one sharded channel at each master, with a hash tag
+ * whose slot the master owns ([decision 17](../../../../../docs/decisions/0017-cluster.md)).
  *
  *     opening --confirmed--> live
  *        \--failed--> over <--/ connection lost, slot moved, master no more
- *
- * PUBLISH counts only the receivers at its node. So a process listens at each master, on its own
- * connection, and a script publishes at its node. A channel has a hash tag whose slot its master
- * owns.
  *
  * While a master has no live channel, commands for its keys name none, and their waiters poll.
  * Attempts follow until each known master has one. Each opened channel makes every waiter repeat

@@ -2,12 +2,10 @@
  * Renewal of several leases with one script call ([decision
  * 12](../../../../../docs/decisions/0012-batched-renewal.md)).
  *
- * The first call names only the main record of each resource: enough for the only lease of a mutex
- * without waiters, at half of the cost. A second call with all keys renews the leases that need it.
- *
- * On a cluster a call names its first key, the other names are arguments, and its leases are on one
- * node. A lease whose slot has moved, or that the call did not find, is renewed alone: for a slot
- * that moves, a redirected call finds no key of another slot.
+ * The first call names the main record of each resource: enough for the only lease of a mutex
+ * without waiters. A second call with all keys renews the others. On a cluster a call names one key
+ * of its node; a lease whose slot has moved, or that the call did not find, is renewed alone
+ * ([decision 17](../../../../../docs/decisions/0017-cluster.md)).
  *
  * After CROSSSLOT (the client of one node of a cluster), each lease has its own call.
  */

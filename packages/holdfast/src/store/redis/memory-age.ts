@@ -1,9 +1,7 @@
 /**
  * For how long a master has had its memory without a gap, for the option `replicas` ([decision
- * 29](../../../../../docs/decisions/0029-age-of-a-memory.md) has the reasons). A grant counts only
- * at a master whose memory is older than the lease that may have been forgotten.
- *
- * A marker in the server names the replication id under which it was written:
+ * 29](../../../../../docs/decisions/0029-age-of-a-memory.md)). A marker in the server names the
+ * replication id under which it was written:
  *
  *     the present id                             its age goes on
  *     the second id, and it was a replica        promoted: its age goes on, from the recorded one,
@@ -12,9 +10,9 @@
  *     any other, or no marker                    its age begins now: it may have copied a master
  *                                                that had lost its memory
  *
- * A server may tell its uptime one second too long. One server measures the recorded age, so clocks
- * of two servers are never compared. The marker is written on the connection that the replicas
- * acknowledge, before the first grant: they have it when they have a grant.
+ * Invariants: one server measures the recorded age, so clocks of two servers are never compared.
+ * The replicas have the marker when they have a grant: it is written before, on the same
+ * connection. A server may tell its uptime one second too long.
  */
 import { systemClock } from '../../base/clock.js';
 import type { Line } from '../clients/line.js';

@@ -1,15 +1,11 @@
 /**
  * Calls for several mutexes at one node of a cluster ([decision
- * 25](../../../../../docs/decisions/0025-several-mutexes-in-a-call.md)).
+ * 25](../../../../../docs/decisions/0025-several-mutexes-in-a-call.md)). A call names its node and
+ * no key, so no node redirects it; the names are arguments, and the node refuses each command with
+ * a key that it does not serve.
  *
- * A call names its node and no key; the names are arguments. The node refuses each command of the
- * script with a key that it does not serve. A call without keys is never redirected: sent with
- * `ASKING` to the next owner of a slot, it could use all slots that move there, also keys still at
- * their present owner.
- *
- * Where a service does not check the keys of a script, a call to a slot's former owner would take a
- * lock a second time. So the first calls to each node name a control: another node's key, which the
- * node must refuse.
+ * A service that does not check keys would take a lock a second time at a slot's former owner. So
+ * the first calls to each node name a control: another node's key, which the node must refuse.
  *
  *     new --calls with a control--> refused: checked, no control from now on
  *      ^             \--not refused: nothing was done--> three times, each with another control,

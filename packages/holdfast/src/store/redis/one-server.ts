@@ -1,10 +1,8 @@
 /**
  * Whether one server has the keys of all resources, so that a call may name several ([decision
- * 25](../../../../../docs/decisions/0025-several-mutexes-in-a-call.md)). A proxy that shards would
- * send the call to its first key's server, and take the others at the wrong one.
- *
- * The test, on the same connection: a mark is written, and many calls, each with another key, look
- * for it. Until its result each command has its own call.
+ * 25](../../../../../docs/decisions/0025-several-mutexes-in-a-call.md)); behind a proxy that
+ * shards, none has. A mark is written, and many calls on the same connection, each with another
+ * key, look for it. Until the result each command has its own call.
  *
  *     unknown --commands for a call--> asked --all have seen the mark--> one server
  *        ^                               |---one has not-------------> several servers

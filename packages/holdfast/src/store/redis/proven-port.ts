@@ -1,6 +1,5 @@
 /**
- * A client port that believes no reply without proof of its request, because clients have given
- * replies to the wrong commands ([decision
+ * A client port that believes no reply without proof of its request ([decision
  * 28](../../../../../docs/decisions/0028-proof-of-replies.md)).
  *
  *     call, its last argument is a proof --the reply repeats it-----------------> believed
@@ -9,12 +8,11 @@
  *                                                              |--the same error-> believed
  *                                                              \--another reply--> `OutOfStep`
  *
- * Each call has its own proof, so the reply to an earlier attempt is not believed. An error reply
- * has none; but a client out of step stays so until its connection ends, so a probe on that
- * connection shows it. NOSCRIPT needs no probe: the call is repeated.
+ * NOSCRIPT needs no probe: the call is repeated. `post` is the client's: its caller adds the proof
+ * and judges the reply, see `posted.ts`.
  *
- * Invariant: only the run of the script that a call asked for answers it. `post` is the client's:
- * its caller adds the proof and judges the reply, see `posted.ts`.
+ * Invariant: only the run of the script that a call asked for answers it; each call has its own
+ * proof.
  */
 import { randomBytes } from 'node:crypto';
 import { type CallTerms, type ClientPort, over, type ScriptCall } from '../clients/port.js';

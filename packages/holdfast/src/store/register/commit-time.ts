@@ -1,9 +1,8 @@
 /**
- * Moves a reply from the time of the command to the time at which its state was stored.
- *
- * The engine runs before the swap, with an estimate of the register's clock that is never ahead of
- * it. A client counts a lease's remaining time from before its request, so with the earlier time it
- * would believe in the lease for too long. Points in time (fences, tickets, expiries) do not move.
+ * Moves a reply from the time of the command to the time at which its state was stored. The engine
+ * runs before the swap, with an earlier time: a client counts a lease's remaining time from before
+ * its request, and would believe for too long. Points in time (fences, tickets, expiries) do not
+ * move.
  */
 import type { KeyReply, Micros, Standing } from '../../engine/commands.js';
 

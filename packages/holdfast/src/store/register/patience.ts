@@ -2,8 +2,8 @@
  * Which commands may wait for a moment, to travel with a later one in the same swap.
  *
  * While a process holds a lock and may change its state without a read, an acquisition can only be
- * queued, so it waits for a release that comes soon. If this process usually releases soon, the
- * renewal that claims a lease from the queue waits for that too.
+ * queued, so it waits for an early release. If this process usually releases soon, the renewal that
+ * claims a lease from the queue waits too.
  */
 import type { KeyCommand } from '../../engine/commands.js';
 import type { Holder } from '../../engine/entries.js';

@@ -1,18 +1,17 @@
 /**
- * The commands of this process on one key, as proposals to a register.
+ * The commands of this process on one key, as proposals to a register ([decision
+ * 11](../../../../../docs/decisions/0011-register-store.md)).
  *
  *     idle --command--> proposing --swapped, unchanged, failed--> proposing (more commands) or idle
  *                          ^  \--another process was first--> waiting
  *                          \-------- after a pause -------------/
  *
- * One proposal reads the state, applies all waiting commands, and swaps the state. If another
- * process swapped first, this is repeated on the new state. So each command is applied exactly
- * once, or its outcome is unknown, as an unanswered request's; its id makes repetition harmless
- * (I3). A proposal that changes nothing needs no swap: the read answers the commands that came
- * before it began; later ones wait for the next read.
+ * One proposal reads the state, applies all waiting commands, and swaps the state; if another
+ * process was first, again on the new state. So each command is applied exactly once, or its
+ * outcome is unknown, as an unanswered request's; its id makes repetition harmless (I3). A proposal
+ * that changes nothing needs no swap: the read answers the commands that came before it began.
  *
- * After a swap, the state and its version are kept, so the next proposal needs no read. If the
- * version is out of date, the register refuses the swap and the state is read again.
+ * After a swap, the state and its version are kept, so the next proposal needs no read.
  */
 import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';

@@ -1,10 +1,10 @@
 /**
- * The store on a register: the engine over one small text for each key.
+ * The store on a register: the engine over one small text for each key ([decision
+ * 11](../../../../../docs/decisions/0011-register-store.md)).
  *
  * A command reads its key's state, applies the engine, and swaps the state; see `proposals.ts`.
- * There is no second logic, so all else works as in the other stores. Differences: a register
- * without `alive` counts no subscribers, so a dead waiter is found by its silence (see
- * `engine/processes.ts`), and a state has a limited length.
+ * Differences to other stores: a register without `alive` counts no subscribers, so a dead waiter
+ * is found by its silence (see `engine/processes.ts`), and a state has a limited length.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';

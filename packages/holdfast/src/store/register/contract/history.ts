@@ -2,9 +2,9 @@
  * Concurrent reads and swaps of one key, and a check of their history.
  *
  * Each swap appends a token that is used once, so a state names all swaps before it, and its length
- * is its place in the only possible order. The history is linearizable if the states are prefixes
- * of one another, and the places agree with real time: what begins after an answer has no earlier
- * place (Herlihy and Wing, 1990; for a register with unique values this is enough).
+ * is its place. The history is linearizable if the states are prefixes of one another, and the
+ * places agree with real time: what begins after an answer has no earlier place (Herlihy and Wing,
+ * 1990; for a register with unique values this is enough).
  */
 import type { Register } from '../register.js';
 import { caseOf, check, local, type RegisterCase, sleep, to } from './case.js';

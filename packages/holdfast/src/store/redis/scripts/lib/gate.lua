@@ -10,13 +10,12 @@
 --   past       <id>         the same of the previous generation
 --   expiries   <id>         of a barrier: when the arrival ends
 --
--- The script sets a known gate's expiry before any other change or push: a server that may not
--- write fails there, and one that is out of memory lets a script finish once it has written.
+-- As in lib/record.lua, the script sets the gate's expiry before any other change or push.
 --
 -- A server may lose one of the four keys (eviction, DEL). Without the current arrivals, a repeated
--- one would count twice; without their expiries, a dead party would count as long as the gate
--- exists. Then the script deletes the whole gate. Without the previous arrivals, the gate does not
--- know whether an id was counted there.
+-- one would count twice; without their expiries, a dead party would count for too long: then the
+-- script deletes the gate. Without the previous arrivals, the gate does not know whether an id was
+-- counted there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
 local seen = redis.call('HGET', gate, 's')
