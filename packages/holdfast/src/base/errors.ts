@@ -52,7 +52,6 @@ const PAGE = 'npm:holdfast/docs/errors.md';
 /** The end of a message, which may be a part of another error's. */
 const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 
-/** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
   readonly code: HoldfastErrorCode;
   readonly key: string | undefined;

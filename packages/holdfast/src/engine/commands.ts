@@ -64,7 +64,6 @@ export interface Acquire {
   readonly waited?: number;
   /** The tasks that wait for this root (default 0), for inspect. */
   readonly tasks?: number;
-  /** The longest queue that a newcomer may join. */
   readonly maxQueue: number;
   /**
    * After so many ms without a command of this process, its waiters are dropped; see
@@ -158,7 +157,6 @@ export interface Renew {
 export interface RenewMany {
   readonly op: 'renewMany';
   readonly keys: readonly string[];
-  /** In the order of `keys`. */
   readonly ids: readonly string[];
   readonly ttl: number;
   readonly retention: number;

@@ -64,7 +64,6 @@ export interface Waiter {
   readonly claim: number;
   readonly fair: boolean;
   readonly handOffs: number;
-  /** See `Acquire.tasks`. */
   tasks: number;
   readonly meta: string;
   readonly ticket: number;

@@ -118,7 +118,6 @@ export interface ReleaseReply {
 export type Again = Granted | Queued | Gone;
 
 export interface TurnReply {
-  /** `absent`: the root had no lease. */
   readonly status: 'freed' | 'absent';
   readonly now: Micros;
   readonly again: Again;

@@ -30,7 +30,6 @@ export interface SavedResource {
   readonly forgetAt: number;
   readonly holders: readonly SavedHolder[];
   readonly waiters: readonly SavedWaiter[];
-  /** The oldest poll comes first. */
   readonly parked: readonly Parked[];
   readonly processes: readonly SavedProcess[];
 }

@@ -11,7 +11,6 @@ import type { Store } from '../store/port.js';
  * The result of `memory()`, `redis(client)` or `register(port)`. Only Holdfast calls its methods.
  */
 export interface HoldfastStore {
-  /** The name of the store, for messages. */
   readonly label: string;
   readonly execute: (...args: never) => unknown;
   readonly listen: (...args: never) => unknown;

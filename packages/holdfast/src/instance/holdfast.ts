@@ -100,8 +100,8 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * The mutex of a key. Like all methods that return a lock, it sends no request.
-   * @param key non-empty, at most 1,024 bytes
+   * The mutex of a key. Like all methods that return a lock, it sends no request, and takes a key
+   * of 1 to 1,024 bytes.
    */
   mutex(key: string, options: MutexOptions = {}): Mutex {
     return new Mutex(this.core, checkLockKey(key), options);
@@ -117,17 +117,14 @@ export class Holdfast extends HoldfastCore {
     return new AllOf(this.core, keys, options);
   }
 
-  /** @param key as for `mutex` */
   rwLock(key: string, options: LockOptions = {}): RwLock {
     return new RwLock(this.core, checkLockKey(key), options);
   }
 
-  /** @param key as for `mutex` */
   semaphore(key: string, options: SemaphoreOptions): Semaphore {
     return new Semaphore(this.core, checkLockKey(key), options);
   }
 
-  /** @param key as for `mutex` */
   election(key: string, options: ElectionOptions = {}): Election {
     return new Election(this.core, checkLockKey(key), options);
   }
@@ -137,18 +134,12 @@ export class Holdfast extends HoldfastCore {
     return this.#ownerLocks;
   }
 
-  /**
-   * Many machines start the same job at the same time, and one of them runs it.
-   * @param key as for `mutex`
-   */
+  /** Many machines start the same job at the same time, and one of them runs it. */
   schedule(key: string, options: ScheduleOptions): Schedule {
     return new Schedule(this.core, checkLockKey(key), options);
   }
 
-  /**
-   * Of many callers that need the same result, one computes it.
-   * @param key as for `mutex`
-   */
+  /** Of many callers that need the same result, one computes it. */
   singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
     return new SingleFlight(this.core, checkLockKey(key), options);
   }
@@ -156,16 +147,12 @@ export class Holdfast extends HoldfastCore {
   /**
    * The count-down latch of a key. Latches and barriers have their own key space: a lock with the
    * same key is independent of them, and `inspect` and `list` do not show them.
-   * @param key as for `mutex`
    */
   latch(key: string, options: LatchOptions): Latch {
     return new Latch(this.core, checkLockKey(key), options);
   }
 
-  /**
-   * The cyclic barrier of a key, see `latch` about keys.
-   * @param key as for `mutex`
-   */
+  /** The cyclic barrier of a key, see `latch` about keys. */
   barrier(key: string, options: BarrierOptions): Barrier {
     return new Barrier(this.core, checkLockKey(key), options);
   }

@@ -161,7 +161,6 @@ export class Warnings {
     this.#tell('HOLDFAST_SILENT_CLIENT', text);
   }
 
-  /** The client waits for the reply to this command. */
   blocked(now: number, command: string): void {
     if (this.#isQuiet('blocked', now, this.#telemetry.settings.longWait)) return;
     const text =

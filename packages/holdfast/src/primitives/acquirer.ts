@@ -27,7 +27,6 @@ export interface Subject {
   readonly option?: string;
   /** Always served in the order of arrival. */
   readonly strict?: boolean;
-  /** See `AcquireRequest.candidate`. */
   readonly candidate?: boolean;
   readonly maxHold?: number | undefined;
   readonly send?: (request: AcquireRequest) => Promise<Hold | null>;

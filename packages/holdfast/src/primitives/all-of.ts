@@ -68,9 +68,8 @@ export class AllOf {
   }
 
   /**
-   * Acquires all the locks if they are free, or become free within `wait` ms (default 0); otherwise
-   * resolves to `null`. Without `wait` it takes one round trip, and a second one to release a part
-   * that was granted. Rejects as `acquire` does, without `HOLDFAST_TIMEOUT`.
+   * As `Mutex.tryAcquire`, for all the locks. Without `wait` it takes one round trip, and a second
+   * one to release a part that was granted.
    */
   async tryAcquire(options?: AcquireOptions): Promise<MultiLease | null> {
     try {
@@ -82,8 +81,7 @@ export class AllOf {
   }
 
   /**
-   * Does the work under all the locks, and releases them, also if the work throws. Rejects with its
-   * error, as `acquire` does, or with `HOLDFAST_LOST` if a lease is lost before the work ends.
+   * As `Mutex.run`, under all the locks: `HOLDFAST_LOST` if a lease is lost before the work ends.
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);

@@ -162,7 +162,6 @@ export class Condition {
     return this.#core.part(Conditions).signal(lease.hold, this.name, 0);
   }
 
-  /** Throws unless it is a lease of this mutex. */
   #doubts(lease: Lease): boolean {
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
     if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);

@@ -38,7 +38,6 @@ export type FlightOutcome =
 export interface FlightLocks {
   readonly lead: Acquirer<Lease>;
   readonly wait: Acquirer<Lease>;
-  /** No caller can join any more. */
   readonly closed: () => void;
 }
 

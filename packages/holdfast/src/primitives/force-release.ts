@@ -24,7 +24,6 @@ import type { ForcedMessage } from '../observe/messages.js';
 import { FORCED, isOn, traced } from '../observe/telemetry.js';
 import { quote } from '../base/text.js';
 
-/** The most leases that learn the reason. */
 const TOLD_MAX = 100;
 const DAY = 86_400_000;
 /** A marker lasts this much longer than the lease. */

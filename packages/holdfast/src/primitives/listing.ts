@@ -7,7 +7,6 @@ import { MARK } from '../base/marker-key.js';
 import { matchingKeys } from '../store/glob.js';
 import { UnreadableRecord } from '../store/port.js';
 
-/** So many locks are inspected at a time. */
 const BATCH = 256;
 const UNDER_WAY = 6;
 

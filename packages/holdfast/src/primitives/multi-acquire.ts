@@ -54,7 +54,6 @@ export class MultiAcquire {
   readonly #leases: Lease[] = [];
   #until = 0;
   #asked = false;
-  /** Why the last tries had no reply. */
   #trouble: Error | undefined;
   readonly #lost = new AbortController();
   /** Its reason is the error to reject with. */

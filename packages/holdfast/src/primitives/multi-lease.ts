@@ -77,9 +77,8 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Makes sure that all locks are held for at least `ms` from now: extends shorter ones, in one
-   * round trip. Resolves to the remaining time. Rejects as `Lease.ensure` does; the error of a lost
-   * lease takes precedence.
+   * As {@link Lease.ensure}, for all locks in one round trip: extends those that last for less. The
+   * error of a lost lease takes precedence.
    */
   async ensure(ms: number): Promise<number> {
     duration('ms', ms, 0, 0, LONGEST_MS);
@@ -87,8 +86,8 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Extends all leases to at least `ms` from now, in one round trip. Resolves and rejects as
-   * `ensure` does. If one fails, the others stay extended.
+   * As {@link Lease.extend}, for all locks in one round trip. If one fails, the others stay
+   * extended.
    */
   async extend(ms: number): Promise<number> {
     duration('ms', ms, 0, 1, LONGEST_MS);

@@ -41,18 +41,14 @@ export class RwSide {
   }
 
   /**
-   * Acquires this side if it is available, or becomes available within `wait` ms (default 0);
-   * otherwise resolves to `null`. With a queue, neither side is available, not even for a reader.
-   * Rejects as `acquire` does, without `HOLDFAST_TIMEOUT`.
+   * As `Mutex.tryAcquire`, for this side. With a queue, neither side is available, not even for a
+   * reader.
    */
   tryAcquire(options?: AcquireOptions): Promise<RwLease | null> {
     return this.#acquirer.tryAcquire(this.#weight, options);
   }
 
-  /**
-   * Does the work under this side, and releases the lock, also if the work throws or changes the
-   * side. Resolves and rejects as `Mutex.run` does.
-   */
+  /** As `Mutex.run`, under this side, also if the work changes the side. */
   run<T>(work: (lease: RwLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     return this.#acquirer.run(this.#weight, work, options);
   }

@@ -222,6 +222,5 @@ interface Limits {
 
 interface CallerOutcome {
   readonly outcome: FlightOutcome;
-  /** The flight ran this caller's work. */
   readonly own: boolean;
 }

@@ -110,7 +110,6 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** True if another request waited for this one's end. */
   ended(posted: P): boolean {
     if (posted.bytes === 0) return false;
     this.#count -= 1;

@@ -174,7 +174,6 @@ export class Wake {
     });
   }
 
-  /** Opens a channel with the client's present settings. */
   #replace(): void {
     const before = this.#channel;
     this.#forget();

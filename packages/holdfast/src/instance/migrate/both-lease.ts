@@ -42,31 +42,26 @@ export class BothLease extends Lease {
     return true;
   }
 
-  /** See {@link Lease.signal}. */
   override get signal(): AbortSignal {
     this.#old.check();
     return super.signal;
   }
 
-  /** See {@link Lease.held}. */
   override get held(): boolean {
     this.#old.check();
     return super.held && this.#old.remaining > 0;
   }
 
-  /** See {@link Lease.state}. */
   override get state(): LeaseState {
     this.#old.check();
     const state = super.state;
     return state === 'held' && this.#old.remaining === 0 ? 'doubted' : state;
   }
 
-  /** See {@link Lease.remaining}. */
   override get remaining(): number {
     return this.held ? Math.min(super.remaining, this.#old.remaining) : 0;
   }
 
-  /** See {@link Lease.verify}. */
   override async verify(): Promise<boolean> {
     while (await super.verify()) {
       if (!(await this.#old.verify())) return false;
@@ -75,7 +70,6 @@ export class BothLease extends Lease {
     return false;
   }
 
-  /** See {@link Lease.extend}. */
   override async extend(ms: number, options?: CallOptions): Promise<number> {
     checkMs(ms, 1);
     try {

@@ -53,8 +53,7 @@ export class BothLocks {
   }
 
   /**
-   * Acquires both locks; waits without a limit, or for `wait` ms. Resolves and rejects as
-   * `Mutex.acquire` does. The lease is lost as soon as either lock is lost.
+   * Acquires both locks as `Mutex.acquire` does. The lease is lost as soon as either lock is lost.
    */
   async acquire(options: BothAcquireOptions = {}): Promise<Lease> {
     const terms = this.#terms(options, Number.POSITIVE_INFINITY);
@@ -65,15 +64,12 @@ export class BothLocks {
     throw new HoldfastError('HOLDFAST_TIMEOUT', message, { key: this.key });
   }
 
-  /**
-   * Acquires both locks if they are free, or become free within `wait` ms (default 0); otherwise
-   * resolves to `null`.
-   */
+  /** Acquires both locks as `Mutex.tryAcquire` does. */
   async tryAcquire(options: BothAcquireOptions = {}): Promise<Lease | null> {
     return this.#both(options, this.#terms(options, 0), false);
   }
 
-  /** Does the work under both locks. Resolves and rejects as `Mutex.run`. */
+  /** Does the work under both locks as `Mutex.run` does. */
   async run<T>(
     work: (lease: Lease) => T | Promise<T>,
     options: BothAcquireOptions = {},

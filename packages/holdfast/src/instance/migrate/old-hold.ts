@@ -74,7 +74,6 @@ export class OldHold {
     else if (suspend.toLocal(this.#sent, now) !== this.#sent.at) void this.#renew();
   }
 
-  /** Waits while the lock is in doubt. */
   async verify(): Promise<boolean> {
     const { clock } = this.#parts;
     const pause = new Pause(clock);

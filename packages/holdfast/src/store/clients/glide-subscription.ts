@@ -111,7 +111,6 @@ export async function subscribe(
   };
 }
 
-/** Calls back for pushes that are no messages. */
 function watch(connection: Connection, notice: () => void): void {
   const original = connection.notificationToPubSubMessageSafe;
   if (original === undefined) return;

@@ -29,7 +29,6 @@ export interface IoredisLike {
   duplicate(override?: object): unknown;
 }
 
-/** Joins several writes of a socket. */
 interface Corkable {
   cork(): void;
   uncork(): void;

@@ -15,7 +15,6 @@ const DUPLICATE = 'Pass another client, for example its duplicate()';
 type Shape = Readonly<Record<string, unknown>>;
 
 export interface ClientShape {
-  /** See `ClientPort.name`. */
   readonly library: 'ioredis' | 'node-redis' | 'valkey-glide';
   readonly kind: 'server' | 'cluster' | 'sentinel';
   /** See `ConnectionPart.hasNoLine`. */

@@ -121,7 +121,6 @@ export interface GuardTerms {
   /** A restart loses no vote: the server votes at once. */
   readonly durable: boolean;
   readonly decision?: Decision | undefined;
-  /** The answer names the long records. */
   readonly long?: boolean | undefined;
 }
 
@@ -161,6 +160,5 @@ export interface Acceptor {
   /** Takes the commands left for the owner of the promise, if this is its channel. */
   collect(key: string, channel: string): Promise<string>;
   subscribe(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
-  /** The keys of a prefix with a record. */
   keys(prefix: string, within: TimeLimit): AsyncIterable<string>;
 }

@@ -24,7 +24,6 @@ export class Ballots {
     this.#now = now;
   }
 
-  /** Greater than all returned or seen before. */
   next(): string {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#now()));
     return `${this.#last}`.padStart(NUMBER_DIGITS, '0') + this.#proposer;

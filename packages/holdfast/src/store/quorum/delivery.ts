@@ -7,11 +7,9 @@ export interface Delivery {
   readonly messages: readonly Message[];
   readonly heir?: Peer | undefined;
   readonly grows?: boolean;
-  /** See `PeerChange.rests`. */
   readonly rests?: boolean | undefined;
 }
 
-/** @param own the channels of this process */
 export function deliveryOf(
   { messages: all, peers }: QuorumRecord,
   { answers = [], successor, rests }: PeerChange,

@@ -43,7 +43,6 @@ export interface MembersOptions {
    */
   readonly guard: number;
   readonly durable: boolean;
-  /** False: every round asks all servers. */
   readonly spares?: boolean | undefined;
 }
 

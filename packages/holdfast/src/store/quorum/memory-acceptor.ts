@@ -41,13 +41,11 @@ interface Marker {
   readonly mark: number;
   /** Until when the server does not vote for a key. */
   readonly unknown: ReadonlyMap<string, Micros>;
-  /** Until when the record of a key is kept. */
   readonly long: ReadonlyMap<string, Micros>;
 }
 
 interface Memory {
   readonly entries: ReadonlyMap<string, Entry>;
-  /** The markers by name: one for each prefix. */
   readonly markers: ReadonlyMap<string, Marker>;
 }
 

@@ -53,7 +53,6 @@ interface PeerParts {
   readonly clock: Clock;
   readonly fraction: () => number;
   readonly secret: string;
-  /** The channel of this process, if it listens. */
   readonly own: () => string | undefined;
   readonly dropped: () => void;
 }
@@ -99,7 +98,6 @@ export class QuorumPeers implements Peers {
     return this.#members.clocks.latest(this.#parts.clock.now());
   }
 
-  /** Prepares commands to be left, if answers can arrive. */
   letters(commands: readonly Leaving[]): Letters {
     const from = this.#parts.own();
     const { now } = this.#members;

@@ -9,7 +9,6 @@ const ORIGINS_MAX = 16;
 const PEERS_MAX = 8;
 const MESSAGES_MAX = 100;
 
-/** See `quorum-peers.ts`. */
 export type Peer = readonly [channel: string, secret: string];
 
 export interface QuorumRecord {

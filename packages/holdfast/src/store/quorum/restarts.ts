@@ -50,7 +50,6 @@ export type Verdict =
   | { readonly decision: Decision }
   | { readonly decision?: undefined; readonly left: number | undefined };
 
-/** @param answers of the other servers */
 export function verdictOf(
   { status, running, seen }: Forgotten,
   answers: readonly ServerStatus[],

@@ -7,9 +7,7 @@ const KEYS_MAX = 2000;
 export interface Open {
   readonly version: string;
   readonly base: QuorumRecord;
-  /** The ballot under which `base` was accepted. */
   readonly accepted: string;
-  /** Messages of the change that this version completes. */
   readonly again: readonly Message[];
   /** A majority accepted the state. */
   readonly settled: boolean;

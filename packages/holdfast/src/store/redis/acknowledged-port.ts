@@ -93,7 +93,6 @@ export class AcknowledgedPort {
   }
 }
 
-/** The connection, and its server's memory, once asked. */
 interface Opened {
   readonly line: Line;
   memory: Memory | undefined;

@@ -16,7 +16,6 @@ import { AcknowledgedPort, TOO_FEW } from './acknowledged-port.js';
 import type { Layer } from './loaded-later.js';
 import { RedisStore } from './redis-store.js';
 
-/** Executed on the connections with WAIT. */
 const DIRECT: ReadonlySet<Command['op']> = new Set([
   ...(['renew', 'renewMany', 'resize', 'capacity'] as const),
 ]);

@@ -18,7 +18,6 @@ const ADVICE: Readonly<Record<string, string>> = {
 const NO_RIGHT = /NOPERM|ACL failure|user executing the script/;
 
 export interface Refused {
-  /** The prefix of keys and channels. */
   readonly prefix: string;
   /** What the client puts before keys, but not channels. */
   readonly keyPrefix: string;

@@ -37,7 +37,6 @@ export class ClusterChannels {
   readonly #view: ClusterView;
   readonly #name: string;
   readonly #events: ChannelEvents;
-  /** The channels by the master's address. */
   readonly #channels = new Map<string, NodeChannel>();
   /** The timer runs until the next attempt may begin. */
   #timer: Timer | undefined;
@@ -90,7 +89,6 @@ export class ClusterChannels {
     await Promise.all([...this.#channels.values()].map(end));
   }
 
-  /** Attempts follow until each master has one. */
   #openMissing(): void {
     if (this.#closed || this.#timer !== undefined) return;
     this.#forgetOthers();

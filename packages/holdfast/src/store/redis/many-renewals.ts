@@ -22,7 +22,6 @@ import type { ScriptLoader } from './script-loader.js';
 const ABSENT = 0;
 /** The lease is unchanged, and needs all keys. */
 const NEEDS_ALL_KEYS = -2;
-/** Leases in a call with all keys. */
 const WHOLE_MAX = 100;
 
 export interface RenewalStore {

@@ -85,7 +85,6 @@ class MasterChannel implements WakeChannel {
     return true;
   }
 
-  /** The connection ended, or the master changed. */
   #lost(): void {
     const before = this.#subscription;
     this.#era += 1;

@@ -22,7 +22,6 @@ import { provable } from './proven-port.js';
  * the keys, in one of 850 tests.
  */
 const LOOKS = 64;
-/** The pause after a test without a result. */
 const PAUSE_MS = 1000;
 
 /** The script writes the mark without a name, otherwise it looks for it. */

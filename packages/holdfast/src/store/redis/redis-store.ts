@@ -51,7 +51,6 @@ async function loadAdvice(): Promise<void> {
 }
 
 const SCAN_COUNT = 500;
-/** The pause between two searches for the masters. */
 const REFRESH_MS = 200;
 const NAMES_MAX = 1000;
 

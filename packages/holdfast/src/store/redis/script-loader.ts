@@ -26,7 +26,6 @@ export class ScriptLoader {
     this.#client = client;
   }
 
-  /** Repeats a call that was answered with NOSCRIPT. */
   repeat(call: ScriptCall, script: Pick<Script, 'text'>): Promise<unknown> {
     const source = script.text;
     if (!this.#loading.has(call.sha)) return this.#load(call, source);

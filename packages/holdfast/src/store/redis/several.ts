@@ -38,9 +38,7 @@ const GROUPS_MAX = 16;
 
 export type Short = Acquire | Release | Inspect;
 
-/** Commands of the same terms, for one call. */
 interface Group {
-  /** The address of their node, on a cluster. */
   readonly at: string | undefined;
   readonly commands: Short[];
   readonly places: number[];

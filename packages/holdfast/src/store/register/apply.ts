@@ -23,7 +23,6 @@ export interface ApplyTerms {
   readonly stateMax: number;
 }
 
-/** The engine of the state changes. */
 export function applyAll(
   current: Loaded,
   commands: readonly KeyCommand[],
@@ -40,7 +39,6 @@ export function applyAll(
   return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
 }
 
-/** Whether a process may listen, for each channel. */
 type Alive = (channels: readonly string[]) => Promise<readonly boolean[]>;
 
 /**

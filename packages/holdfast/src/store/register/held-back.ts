@@ -34,7 +34,6 @@ export function holdBack(resource: Resource | undefined, time: Micros): void {
   });
 }
 
-/** Each grant has another one. */
 export function fencesOf(engine: Engine, key: string): ReadonlySet<number> {
   const holders = engine.resource(key)?.holders.values() ?? [];
   return new Set([...holders].map(({ fence }) => fence));

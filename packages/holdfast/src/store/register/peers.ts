@@ -36,7 +36,6 @@ export interface Errand {
   readonly number: string;
   /** The command must not be applied later. */
   readonly until: Micros;
-  /** Signs the answer. */
   readonly secret: string;
 }
 

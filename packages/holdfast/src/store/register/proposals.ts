@@ -60,7 +60,6 @@ export interface ProposalParts {
   readonly clock: Clock;
   /** In [0, 1). */
   readonly fraction: () => number;
-  /** The most characters of a state. */
   readonly stateMax: number;
 }
 

@@ -135,7 +135,6 @@ export class RegisterStore implements Store {
     }
   }
 
-  /** Locks and gates have separate keys. */
   #nameOf(kind: 'lock' | 'gate', key: string): string {
     return nameOf(`${this.#prefix}${kind}:${key}`);
   }

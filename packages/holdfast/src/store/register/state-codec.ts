@@ -22,7 +22,6 @@ interface Saved {
   readonly gate?: SavedGate;
 }
 
-/** Commands can be applied to it. */
 export interface Loaded {
   readonly engine: Engine;
   readonly time: Micros;

@@ -22,7 +22,6 @@ export function turnsOf(register: PeerRegister): Turns {
   };
 }
 
-/** A single call is made by itself. */
 function collect<Q, A>(
   one: (question: Q) => Promise<A>,
   many: (questions: readonly Q[]) => Promise<readonly A[]>,

@@ -6,7 +6,6 @@ const SAMPLES = 5;
 /** Longer round trips than this part of the claim window, or of the ttl, are reported. */
 const ROUND_TRIP_PART = 10;
 const SLOW_ENTRIES = 128;
-/** Slow commands of the last day are reported. */
 const SLOW_SECONDS = 86_400;
 
 /** How far a clock is ahead of this machine's, in ms. */
@@ -19,7 +18,6 @@ export interface Measured {
   /** In ms. */
   readonly roundTrip: number;
   readonly offset: Offset | undefined;
-  /** The time in seconds. */
   readonly time: number | undefined;
 }
 

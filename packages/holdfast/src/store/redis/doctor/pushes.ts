@@ -50,7 +50,6 @@ async function open(
   }
 }
 
-/** The receivers; `undefined` if the server refuses. */
 async function publish(probe: Probe, { channel, keys }: ProbeNames): Promise<string | undefined> {
   const word = probe.port.cluster === undefined ? 'PUBLISH' : 'SPUBLISH';
   try {

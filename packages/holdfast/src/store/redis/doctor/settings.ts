@@ -9,7 +9,6 @@ const NEARLY_FULL = 0.9;
 
 type Config = ReadonlyMap<string, string> | undefined;
 
-/** @param config `undefined` without the right */
 export function judgeSettings(probe: Probe, info: Info, config: Config): void {
   const quorum = probe.deployment.quorum !== undefined;
   const found = [

@@ -35,7 +35,6 @@ export function to(state: string, forgetAt: number = LATE): Change {
   return { state, forgetAt, messages: [] };
 }
 
-/** Registers and keys of one case. */
 export class Scene {
   readonly #make: MakeRegister;
   readonly #made: Register[] = [];
