@@ -89,18 +89,13 @@ export class Semaphore {
     return this.#acquirer.acquire(this.#wanted(permits), options);
   }
 
-  /**
-   * Acquires permits if they are free, or become free within `wait` ms (default 0); otherwise
-   * resolves to `null`. With a queue, no permit is free. Rejects as `acquire` does, without
-   * `HOLDFAST_TIMEOUT`.
-   */
+  /** As `Mutex.tryAcquire`, for permits. With a queue, no permit is free. */
   async tryAcquire(permits?: number, options?: AcquireOptions): Promise<SemaphoreLease | null> {
     return this.#acquirer.tryAcquire(this.#wanted(permits), options);
   }
 
   /**
-   * Does the work under permits, and releases them, also if the work throws. Resolves and rejects
-   * as `Mutex.run` does.
+   * As `Mutex.run`, under permits.
    * @param options those of an acquisition, and `permits`, default 1
    */
   async run<T>(
