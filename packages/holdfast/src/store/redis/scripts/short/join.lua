@@ -1,5 +1,5 @@
--- A mutex is held: the acquisition joins the queue, is in it, or is refused. Earns 78 % of the time
--- of `acquire` for a waiter that joins, and 81 % for a refusal.
+-- A mutex is held: the acquisition joins the queue, is in it, or is refused.
+-- Earns 78 % of the time of `acquire` for a waiter that joins, and 81 % for a refusal.
 if is_short then
   local held = holder ~= id and expires > now
   if held and queued == 0 and not wait and kept_until(forget, expires) == forget then

@@ -1,4 +1,5 @@
--- A waiter leaves the queue of a held mutex. Earns 70 % of the time of `release`.
+-- A waiter leaves the queue of a held mutex.
+-- Earns 70 % of the time of `release`.
 local function leave_queue()
   local process = 'n:' .. process_of(id)
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))

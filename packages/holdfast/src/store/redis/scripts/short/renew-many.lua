@@ -1,5 +1,5 @@
--- A record's only lease; any other case needs all keys. Earns 88 % of the time of a lease in
--- `renewMany`.
+-- A record's only lease; any other case needs all keys.
+-- Earns 88 % of the time of a lease in `renewMany`.
 local function renew_plain(resource, id)
   local seen = call('HGET', resource, 's')
   if not seen then return ABSENT end

@@ -1,4 +1,5 @@
--- The only lease. Earns 76 % of the time of `renew`.
+-- The only lease.
+-- Earns 76 % of the time of `renew`.
 if is_plain and not channel then
   local rest, expires, forget = UNPACK_HEAD.plain(seen, 'expires kept')
   local queued, holder = UNPACK_REST.plain(seen, rest, 'queued holder')

@@ -1,6 +1,6 @@
 --- @include "short/plain.lua"
--- The root is the only lease, and at most one waiter is granted. Earns 77 % of the time of `turn`,
--- and 65 % if another process waits.
+-- The root is the only lease, and at most one waiter is granted.
+-- Earns 77 % of the time of `turn`, and 65 % if another process waits.
 
 -- Behind others; the first waiter gets the lock.
 local function turn_queued(place, last, last_ticket, queued, fair_waiting, forget)
