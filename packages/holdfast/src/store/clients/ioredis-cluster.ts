@@ -6,7 +6,7 @@ import type { IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
-import { notReady } from './state.js';
+import { ioredisState } from './state.js';
 
 /** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
 export interface IoredisClusterLike {
@@ -79,15 +79,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
 
     isReply: isErrorReply,
 
-    state() {
-      const { status } = client as { status?: string };
-      if (status === undefined || status === 'ready') return undefined;
-      const closed = status === 'end';
-      const state = closed
-        ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
-        : `in state "${status}"`;
-      return { closed, text: notReady(client, state, { path: 'cluster' }) };
-    },
+    state: () => ioredisState(client, { path: 'cluster' }),
 
     cluster: {
       takesAddress,

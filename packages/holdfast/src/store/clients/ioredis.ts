@@ -1,7 +1,7 @@
 /** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
-import { notReady } from './state.js';
+import { ioredisState } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import { posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
@@ -81,16 +81,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       return `the client waits for the reply to ${command}, ${OWN_CLIENT}`;
     },
 
-    state() {
-      const { status } = client as { status?: string };
-      if (status === undefined || status === 'ready') return undefined;
-      // also after a `retryStrategy` that gave up, or a failed search for the master
-      const closed = status === 'end';
-      const state = closed
-        ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
-        : `in state "${status}"`;
-      return { closed, text: notReady(client, state, client.options) };
-    },
+    state: () => ioredisState(client, client.options),
   };
   return port;
 }
