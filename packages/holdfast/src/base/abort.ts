@@ -7,6 +7,7 @@ import { known } from './checks.js';
 import { badOption, HoldfastError } from './errors.js';
 import { quote } from './text.js';
 
+/** Options of a call that sends one request. */
 export interface CallOptions {
   /**
    * Ends the wait for the answer: the call rejects with `HOLDFAST_ABORTED`. The request may have

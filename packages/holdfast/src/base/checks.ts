@@ -45,6 +45,7 @@ export function duration(
   return value;
 }
 
+/** A whole number in a range. */
 export function whole(
   name: string,
   value: unknown,
@@ -59,6 +60,7 @@ export function whole(
   return value as number;
 }
 
+/** True or false. */
 export function flag(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw badOption(name, 'true or false', value);

@@ -10,6 +10,7 @@ export interface Timer {
   cancel(): void;
 }
 
+/** The clock of one process. */
 export interface Clock {
   /**
    * The monotonic clock in milliseconds, with fractions. Never set, never steps. It may stop while

@@ -52,8 +52,10 @@ const PAGE = 'npm:holdfast/docs/errors.md';
 /** The end of a message, which may be a part of another error's. */
 const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 
+/** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
   readonly code: HoldfastErrorCode;
+  /** The key that the error concerns, if there is one. */
   readonly key: string | undefined;
   /**
    * The option that is not valid (`HOLDFAST_BAD_OPTION`), or differs from the value in use
@@ -94,6 +96,7 @@ export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error
   return code === undefined || (error as unknown as HoldfastError).code === code;
 }
 
+/** The error for an option that is not valid. */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
   const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });

@@ -2,6 +2,7 @@
 import type { Core } from '../acquire/core.js';
 import type { ExaminedServer, Finding, FindingSeverity } from '../store/finding.js';
 
+/** The result of `Holdfast.doctor`. */
 export interface DoctorReport {
   /** The worst first. Empty if nothing endangers the locks. */
   readonly findings: readonly Finding[];

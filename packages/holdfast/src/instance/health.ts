@@ -3,6 +3,7 @@ import type { Core } from '../acquire/core.js';
 import { markerKey } from '../base/marker-key.js';
 import { isRefusal } from '../store/port.js';
 
+/** The result of `Holdfast.health`. */
 export interface Health {
   /**
    * `degraded`: locks work, with the restrictions in `problems`; `down`: no lock can be acquired

@@ -31,6 +31,7 @@ import { checkSignals, closeOn } from '../base/signals.js';
 import { type HoldfastStats, type KeyStats, statsByKey, statsOf } from './stats.js';
 import type { Store } from '../store/port.js';
 
+/** The result of `Holdfast.ready`. */
 export interface Readiness {
   /** In ms, until the store granted or refused the lock. */
   readonly roundTrip: number;

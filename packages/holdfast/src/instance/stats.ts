@@ -3,7 +3,9 @@ import type { Core } from '../acquire/core.js';
 
 /** The state of one instance, and what it has done since its creation. */
 export interface HoldfastStats {
+  /** Leases that this process holds now. */
   readonly held: number;
+  /** Calls that wait for a lock now. */
   readonly waiting: number;
   /** Leases that this process got, also by hand-offs. */
   readonly acquisitions: number;
@@ -24,6 +26,7 @@ export interface HoldfastStats {
   readonly pushes: boolean;
 }
 
+/** The numbers of one key, in this process. */
 export interface KeyStats {
   held: number;
   /** The permits of these leases. */

@@ -18,6 +18,7 @@ export interface BarrierOptions {
   readonly ttl?: number | undefined;
 }
 
+/** One opening of a barrier, as one party sees it. */
 export interface BarrierResult {
   /** Greater than all earlier ones of the key. */
   readonly generation: number;

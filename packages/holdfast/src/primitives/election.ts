@@ -47,6 +47,7 @@ export interface ObserveOptions {
   readonly every?: number | undefined;
 }
 
+/** The current leader, as an observer sees it. */
 export interface Leader {
   /** The id of the candidature, never used again. */
   readonly id: string;

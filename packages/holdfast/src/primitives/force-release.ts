@@ -38,6 +38,7 @@ export interface Force {
   readonly wait: number;
 }
 
+/** The effect of a forced release. */
 export interface ForcedRelease {
   readonly ended: number;
   /**

@@ -56,12 +56,14 @@ export interface WaiterInfo extends Participant {
   readonly waitedFor: number;
 }
 
+/** A waiter at a condition. */
 export interface ParkedInfo extends Participant {
   readonly condition: string;
   /** Ms since it gave up the lock. */
   readonly waitedFor: number;
 }
 
+/** The state of a lock at one moment. */
 export interface LockInfo {
   readonly key: string;
   /** 1 for a mutex, 2³⁰ for a read-write lock. */

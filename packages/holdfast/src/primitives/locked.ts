@@ -18,6 +18,7 @@ export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
+/** A template, or a function of the method's arguments. */
 export type LockedKey = string | ((...args: never[]) => string);
 
 /** The key function must accept the method's arguments. */

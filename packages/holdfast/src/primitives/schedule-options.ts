@@ -47,6 +47,7 @@ export interface RunOnceOptions {
  */
 export type SkipReason = 'busy' | 'slot-taken';
 
+/** `ran`: this call ran the work. */
 export type RunOnceResult<T> =
   | {
       readonly ran: true;

@@ -29,6 +29,7 @@ export interface FlightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
   /**
    * Reads the stored result; `undefined` or `null`, with which most caches answer a miss, if there
@@ -39,6 +40,7 @@ export interface FlightWork<T> {
   readonly compute: (lease: Lease) => T | Promise<T>;
 }
 
+/** `led`: this caller computed. */
 export type FlightResult<T> = { readonly led: true; readonly value: T } | { readonly led: false };
 
 const OPTIONS = new Set<string>(['ttl', 'maxHold', 'label']);

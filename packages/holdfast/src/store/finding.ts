@@ -45,13 +45,17 @@ export type FindingCode =
   | 'writes-fail'
   | `${string}:${string}`;
 
+/** Something that endangers locks. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
   /** Its address; empty if several servers are meant. */
   readonly server: string;
+  /** What it means for locks. */
   readonly message: string;
+  /** What was seen. */
   readonly evidence: string;
+  /** What to do. */
   readonly advice: string;
 }
 

@@ -3,6 +3,7 @@ import { scanMasters } from './cluster.js';
 import { isErrorReply } from './errors.js';
 import type { ClientPort, ClusterView } from './port.js';
 
+/** A client of `@valkey/valkey-glide` 2: `GlideClient` or `GlideClusterClient`. */
 export interface GlideLike {
   customCommand(args: string[], options?: object): Promise<unknown>;
   invokeScript(...args: never): unknown;

@@ -44,6 +44,7 @@ export function hasGrant(before: ReadonlySet<number>, engine: Engine, key: strin
   return [...holders].some(({ fence }) => !before.has(fence));
 }
 
+/** A lease as its holder knows it. */
 export interface NamedLease {
   readonly id: string;
   readonly fence: number;

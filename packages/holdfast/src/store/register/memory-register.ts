@@ -39,6 +39,7 @@ export class MemoryRegister implements Register {
     this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
   }
 
+  /** The states that are not forgotten. */
   get size(): number {
     this.#sweep(this.#now());
     return this.#entries.size;

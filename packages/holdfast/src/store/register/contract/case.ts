@@ -9,7 +9,9 @@ import type { Change, Register, Swapped, Versioned } from '../register.js';
  */
 export type MakeRegister = () => Register | Promise<Register>;
 
+/** A rule that a register must keep. */
 export interface RegisterCase {
+  /** What a register does that keeps it. */
   readonly name: string;
   /**
    * Resolves if the rule is kept, or the register lacks its optional method. Rejects with an error
