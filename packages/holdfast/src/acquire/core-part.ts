@@ -7,7 +7,7 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Acquisitions } from './acquisitions.js';
 import type { Releaser } from './releaser.js';
 
-/** Its first user creates it, and it is closed with the core. */
+/** Its first user creates it; it is closed with the core. */
 export interface CorePart {
   /** Rejects all pending and later calls. */
   close(): void;

@@ -1,7 +1,6 @@
 /**
  * Creates the parts of one `Holdfast` and connects them: requests, watchdog, acquisitions, cleanup.
- * The primitives use it to acquire, release and close. Parts that only some primitives need are
- * created at their first use.
+ * The primitives use it to acquire, release and close.
  */
 import type { Clock } from '../base/clock.js';
 import type { CorePart, PartHost } from './core-part.js';
@@ -92,7 +91,6 @@ export class Core implements Grantor, PartHost {
     return this.#ids.next(this.#suspend.count);
   }
 
-  /** The first call creates the part. */
   part<T extends CorePart>(type: new (host: PartHost) => T): T {
     const known = this.#parts.get(type);
     if (known !== undefined) return known as T;
@@ -113,8 +111,8 @@ export class Core implements Grantor, PartHost {
   }
 
   /**
-   * Opens the connection for wake-ups, and keeps it open until this instance closes. Resolves to
-   * whether messages arrive on it.
+   * Opens the wake connection until this instance closes. Resolves to whether messages arrive on
+   * it.
    */
   async warmUp(): Promise<boolean> {
     const { wake } = this.acquisitions;
@@ -137,8 +135,8 @@ export class Core implements Grantor, PartHost {
   }
 
   /**
-   * Calls back once when closing begins, before anything is ended, or at once if it has begun.
-   * Returns a function that removes the callback.
+   * Calls back once, when closing begins and nothing has ended, or at once if it has begun. The
+   * returned function removes the callback.
    */
   onClose(callback: () => void): () => void {
     if (this.#closing === undefined) this.#closers.add(callback);
@@ -150,7 +148,6 @@ export class Core implements Grantor, PartHost {
     return this.#closing !== undefined;
   }
 
-  /** Callbacks that wait for `close`. */
   get closers(): number {
     return this.#closers.size;
   }
@@ -173,7 +170,7 @@ export class Core implements Grantor, PartHost {
     await within(clock, grace, watchdog.empty());
     for (const root of watchdog.all()) {
       watchdog.lose(root.hold, 'closed');
-      // a lease that must stay for some time ends by itself
+      // a lease that must stay ends by itself
       if (clock.now() < root.hold.keepUntil) continue;
       this.acquisitions.abandoned.withdraw(root, root.ttl, false);
     }
@@ -189,7 +186,7 @@ export class Core implements Grantor, PartHost {
     this.requests.close();
     this.watchdog.close();
     this.acquisitions.lasting.close();
-    // a connection attempt to a silent server closes when that attempt times out
+    // an attempt to reach a silent server closes when it times out
     const closed = Promise.all([this.wake.close(), this.store.dispose?.()]);
     await within(clock, 2 * settings.requestTimeout, closed);
   }

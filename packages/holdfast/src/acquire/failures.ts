@@ -11,11 +11,11 @@ interface Asked {
   readonly weight: number;
   readonly kind: LockKind;
   readonly capacity: number;
-  /** The option that sets the capacity, if the user chooses it. */
+  /** The option that sets the capacity, if users choose it. */
   readonly option?: string | undefined;
 }
 
-/** As the store knows a key. */
+/** A key as the store knows it. */
 export interface Used {
   readonly kind: LockKind | '';
   readonly capacity: number;
@@ -23,9 +23,8 @@ export interface Used {
 
 type Refusal = Full | Mismatch | Conflict | Crowded;
 
-/** The place of a call among those that wait. */
 export interface Place {
-  /** The ticket of its entry in the queue of the store; 0 without one. */
+  /** The ticket in the queue of the store; 0 without an entry. */
   readonly ticket: number;
   /** Calls before it behind the same entry, or behind the lease below. */
   readonly before: number;
@@ -33,7 +32,7 @@ export interface Place {
   readonly holder?: Hold | undefined;
 }
 
-/** Where the wait of a call ended, by its error. */
+/** Where a call's wait ended, by its error. */
 const places = new WeakMap<object, Place>();
 
 export function timedOut(key: string, wait: number, place?: Place): HoldfastError {
@@ -49,8 +48,8 @@ export function placeOf(error: unknown): Place | undefined {
 }
 
 /**
- * The same error with the stack of the code that runs now. An error is created when an answer or a
- * timer ends a wait, so its own stack does not contain the caller.
+ * The same error with the stack of the running code: the answer or timer that ended a wait does not
+ * contain the caller.
  */
 export function atCaller(error: unknown, more = ''): unknown {
   if (!isHoldfastError(error)) return error;
@@ -62,7 +61,7 @@ export function atCaller(error: unknown, more = ''): unknown {
   });
 }
 
-/** Rejects as `promise` does, see `atCaller`. */
+/** See `atCaller`. */
 export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
@@ -71,7 +70,6 @@ export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The store refused the request; its reply says why. */
 export function refused(request: Asked, reply: Refusal): HoldfastError {
   if (reply.status === 'mismatch') return mismatch(request, reply);
   const { key } = request;
@@ -98,7 +96,6 @@ function permits(count: number): string {
   return count === 1 ? '1 permit' : `${count} permits`;
 }
 
-/** The key is in use as another kind, or with another capacity. */
 export function mismatch(
   { key, option, ...asked }: Omit<Asked, 'weight'>,
   agreed: Used,
@@ -114,7 +111,6 @@ export function mismatch(
 /** The capacity in use, by the error that it caused; only of locks of the requested kind. */
 const capacities = new WeakMap<object, number>();
 
-/** The capacity in use, if the error is a mismatch as the store reported it. */
 export function agreedOf(error: unknown): number | undefined {
   return capacities.get(error as object);
 }

@@ -1,7 +1,7 @@
 /**
  * Groups of fair tasks: those that arrive in the same step of the program (until its promise jobs
- * have ended), for the same mutex and with the same terms, ask the store together, as one root
- * (decision 26).
+ * have ended), for the same mutex and terms, ask the store as one root ([decision
+ * 26](../../../../docs/decisions/0026-fair-groups.md)).
  *
  *     first task --no other fair task of the key waits or holds here--> asks at once
  *         \--gathers further tasks--> asks when the step ends, or before another request
@@ -14,12 +14,12 @@ import { afterStep } from '../base/clock.js';
 import type { RootQueue } from './root-queue.js';
 
 export class FairGroups {
-  /** The queues with entries to withdraw. */
+  /** Queues with entries to withdraw. */
   readonly #owing = new Set<RootQueue>();
-  /** The groups that gather, in the order in which they began. */
+  /** Groups in the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
-  /** True while something is to be sent at the end of the step. Only this class writes it. */
+  /** Something is to be sent at the end of the step. Only this class writes it. */
   ends = false;
 
   /** @param ask sends the request of a group, which may be empty by then */
@@ -32,7 +32,7 @@ export class FairGroups {
     this.#endStep();
   }
 
-  /** A queue withdraws entries together with the requests of this step, which come after it. */
+  /** A queue withdraws entries before the requests of this step. */
   owes(queue: RootQueue): void {
     this.#owing.add(queue);
     this.#endStep();
@@ -60,7 +60,7 @@ export class FairGroups {
     return undefined;
   }
 
-  /** Sends the requests of all groups, or of those of a key. */
+  /** Asks for all groups, or for those of a key. */
   askNow(key?: string): void {
     // the end of a root would grant the lock to an entry that is not withdrawn before
     for (const queue of this.#owing) queue.withdraw();

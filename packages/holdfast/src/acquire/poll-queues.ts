@@ -1,10 +1,10 @@
 /**
- * The waiters of each key in this process, in order of arrival, and the polls for them.
+ * The waiters of each key in this process, in order of arrival, and their polls.
  *
  * Push makes hand-off fast, polling makes it certain (I5). The timer of a key fires just after the
  * current lease ends if it is not renewed, and at least once per claim window, so that a grant to a
- * frozen process is noticed within one. Far from the head of the queue, the store allows a longer
- * pause, see `engine/idle.ts`.
+ * frozen process is noticed. Far from the head of the queue, the store allows a longer pause, see
+ * `engine/idle.ts`.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';
@@ -16,7 +16,7 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Acquisition } from './acquisition.js';
 import type { ReplyDelay } from './reply-delay.js';
 
-/** The most acquisitions of one poll; the others go into further polls. */
+/** The most acquisitions of one poll. */
 const POLL_MAX = 1000;
 /**
  * The pause if the lock is free and nothing was granted: the store has more waiters to serve than
@@ -24,11 +24,11 @@ const POLL_MAX = 1000;
  */
 const SERVED_IN_PART_MS = 2;
 /**
- * A timer fires about so much late, so a poll at the end of a lease is planned earlier. One that
- * comes too early is answered with the rest of the time, and repeated then.
+ * A timer fires about so much late, so a poll at a lease's end is planned earlier. One that is too
+ * early is answered with the rest of the time.
  */
 const TIMER_LATE_MS = 0.5;
-/** Without pushes, polls come so many times as often. */
+/** Polls come so many times as often without pushes. */
 export const UNHEARD = 4;
 const TIMER_MS_MIN = 1;
 
@@ -40,7 +40,6 @@ export class PollQueue {
   readonly #poll: (queue: PollQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
-  /** The next poll follows after a pause that the store allowed. */
   #paused = false;
 
   constructor(key: string, clock: Clock, poll: (queue: PollQueue) => void) {
@@ -57,13 +56,13 @@ export class PollQueue {
     return this.#acquisitions.values();
   }
 
-  /** All of them wait for a signal, none for permits. */
+  /** All wait for a signal. */
   get asleep(): boolean {
     for (const acquisition of this.#acquisitions) if (!acquisition.asleep) return false;
     return true;
   }
 
-  /** False if it was present already. */
+  /** False if it was present. */
   add(acquisition: Acquisition): boolean {
     if (this.#acquisitions.has(acquisition)) return false;
     this.#acquisitions.add(acquisition);
@@ -103,7 +102,7 @@ export class PollQueue {
     this.#poll(this);
   }
 
-  /** Plans the next poll after a pause that the store allowed, in ms. */
+  /** @param pause that the store allowed, in ms */
   rest(pause: number): void {
     this.#disarm();
     this.plan(Number.POSITIVE_INFINITY, pause);
@@ -132,7 +131,6 @@ export interface PollQueuesParts {
   readonly replyDelay: ReplyDelay;
   readonly replies: {
     onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
-    /** A poll failed, or had no answer. */
     onFailure(acquisition: Acquisition, error: unknown): void;
   };
   readonly ask: (acquisition: Acquisition) => void;
@@ -147,7 +145,7 @@ export class PollQueues {
     this.#parts = parts;
   }
 
-  /** Adds a waiter with a place in the store. `next` as in `PollQueue.plan`. */
+  /** The waiter has a place in the store. `next` as in `PollQueue.plan`. */
   join(acquisition: Acquisition, next: Micros): void {
     const { settings, wake, ask } = this.#parts;
     const { key } = acquisition.request;
@@ -157,7 +155,7 @@ export class PollQueues {
       this.#queues.set(key, queue);
     }
     if (queue.add(acquisition)) wake.enter();
-    // the wake channel opened while its request was under way
+    // the wake channel opened during its request
     if (acquisition.channel !== wake.channel) ask(acquisition);
     this.#plan(queue, next, [acquisition]);
   }
@@ -169,7 +167,6 @@ export class PollQueues {
     this.#parts.wake.leave();
   }
 
-  /** Polls for a key now, if it pauses. */
   wakeUp(key: string): void {
     this.#queues.get(key)?.wakeUp();
   }
@@ -199,8 +196,8 @@ export class PollQueues {
   }
 
   /**
-   * A waiter that the store knows with another wake channel, or another number of tasks, sends its
-   * request again. If the store allows a pause to all, the next poll follows after it.
+   * A waiter that the store knows with another channel or number of tasks asks again. If the store
+   * allows a pause to all, the next poll follows after it.
    */
   async #pollAll(queue: PollQueue): Promise<void> {
     const { settings, wake, replyDelay, ask } = this.#parts;
@@ -226,7 +223,7 @@ export class PollQueues {
     queue.rest(pause);
   }
 
-  /** One command for some waiters. Resolves to the pause that it is allowed. */
+  /** One command for some waiters. Resolves to the allowed pause. */
   async #look(queue: PollQueue, polled: readonly Acquisition[]): Promise<number> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
@@ -266,10 +263,7 @@ export class PollQueues {
   }
 }
 
-/**
- * One claim window, so that a grant to a frozen process is noticed within one; a fourth of it
- * without pushes, when only polls find a grant.
- */
+/** One claim window; a fourth of it without pushes, when only polls find a grant. */
 function periodOf(
   { claimWindow }: Settings,
   channel: string,

@@ -1,10 +1,10 @@
 /**
- * Checks pushes. Every client that may publish to the wake channel can send one, so a push counts
- * only with the token that the waiter sent with its request. The store keeps the token with the
- * waiter, repeats it in the push, and shows it nowhere else. See `SECURITY.md`.
+ * Checks pushes. Any client with the right to publish can send one, so a push counts only with the
+ * token that the waiter sent with its request. The store repeats it in the push, and shows it
+ * nowhere else. See `SECURITY.md`.
  *
  * A grant with the right token is still limited to the request, and is checked with the store if it
- * does not fit the last answer to the waiter.
+ * does not fit the waiter's last answer.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { RandomSource } from '../base/random-source.js';
@@ -16,7 +16,7 @@ import type { Acquisition } from './acquisition.js';
 
 export type GrantPush = Extract<Push, { kind: 'grant' }>;
 
-/** The values of the last request of the waiter. */
+/** The values of the waiter's last request. */
 export interface PushLimits {
   readonly owner: string;
   /** In ms. */
@@ -29,7 +29,6 @@ export interface PushLimits {
  * retention.
  */
 const FENCE_LEAD: Micros = 2 * 86_400_000_000;
-/** A bound above the holds of any owner. */
 const HOLDS_MAX = 1_000_000;
 
 /** Compares in constant time. An empty token matches none. */
@@ -42,9 +41,9 @@ export function sameToken(received: string, own: string): boolean {
 const TOKENS_MAX = 64;
 
 /**
- * Each request of a waiter has its own token. An answer invalidates those of earlier requests: a
- * push with such a token reports a grant that had ended before the answer, and could look fresh if
- * the server's clock was set back meanwhile.
+ * Each request of a waiter has its own token. An answer invalidates earlier ones: a push with such
+ * a token reports a grant that had ended, and could look fresh if the server's clock was set back
+ * meanwhile.
  */
 export class PushTokens {
   readonly #tokens: string[] = [];
@@ -61,7 +60,6 @@ export class PushTokens {
     if (at > 0) this.#tokens.splice(0, at);
   }
 
-  /** True for the token of a request that a push may still answer. */
   include(received: string): boolean {
     return this.#tokens.some((own) => sameToken(received, own));
   }
@@ -69,7 +67,7 @@ export class PushTokens {
 
 /**
  * `undefined` if the store has to be asked: the lease may have ended, or the push does not fit the
- * last answer to the waiter.
+ * waiter's last answer.
  */
 export function believed(
   push: GrantPush,

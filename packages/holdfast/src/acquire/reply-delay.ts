@@ -1,26 +1,25 @@
 /**
- * By how much longer replies take than the fastest one did: the load of the server, the network and
+ * By how much longer replies take than the fastest one: the load of the server, the network and
  * this event loop together.
  *
- * Polls must not add to an overload: while hand-offs take longer, a waiter that asks as often as
- * before asks more often for each of them. So the period of polls grows with this delay, and is as
- * before from the first fast reply on.
+ * Polls must not add to an overload: while hand-offs take longer, a waiter that asks as often asks
+ * more often for each of them. So the poll period grows with this delay until the first fast reply.
  */
 
 /** The part of a new measurement in the mean. */
 const NEW = 1 / 8;
-/** The period of polls is at least so many delays, but grows by no more than the factor. */
+/** The poll period is at least so many delays, but grows by no more than the factor. */
 const DELAYS = 64;
 const FACTOR_MAX = 4;
 
-/** After so many poll periods without a request, the store takes this process for dead. */
+/** The store takes this process for dead after so many silent poll periods. */
 const SILENT_PERIODS = 6;
 /** A shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 
-/** The shortest time in which a client reconnects and sends again. */
+/** The shortest time for a reconnect and a repeated request. */
 const RECONNECT_MS = 40;
-/** After so many answers the fastest one is taken as the normal round trip. */
+/** The answers after which the fastest one is the normal round trip. */
 const ANSWERS_MIN = 10;
 
 export class ReplyDelay {
@@ -30,8 +29,8 @@ export class ReplyDelay {
   #answers = 0;
 
   /**
-   * A reply came after this time, in ms. True if that was so long that its request may have been
-   * sent twice, unless its connection is known to be the same.
+   * True if that was so long that the request may have been sent twice, unless its connection is
+   * known to be the same.
    */
   took(ms: number): boolean {
     const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
@@ -48,7 +47,7 @@ export class ReplyDelay {
     return Math.min(FACTOR_MAX * usual, Math.max(usual, DELAYS * delay || 0));
   }
 
-  /** For how many ms this process may be silent before the store takes it for dead. */
+  /** The ms for which this process may be silent before the store takes it for dead. */
   patience(usual: number): number {
     return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(usual)));
   }

@@ -1,7 +1,4 @@
-/**
- * A heap of entries, ordered by `due`. Each stores its index, so that it can be removed from any
- * place.
- */
+/** A heap of entries, ordered by `due`. Each stores its index, for its removal. */
 
 export interface Due {
   readonly due: number;
@@ -11,7 +8,7 @@ export interface Due {
 
 export class DueHeap<E extends Due> {
   readonly #entries: E[] = [];
-  /** The entry that is due first. Only this class writes it. */
+  /** Only this class writes it. */
   first: E | undefined;
 
   get size(): number {
@@ -35,7 +32,7 @@ export class DueHeap<E extends Due> {
     this.first = this.#entries[0];
   }
 
-  /** Moves an entry from its index, which counts as empty, to where it belongs. */
+  /** Moves an entry from its index, which counts as empty. */
   #place(entry: E): void {
     const entries = this.#entries;
     let { rank } = entry;

@@ -5,11 +5,10 @@ import { quote } from '../base/text.js';
 import type { Grantor, Lease } from './lease.js';
 
 const LONGEST_MS = 86_400_000;
-/** The most requests, if less than the requested time remains when the answer arrives. */
+/** The most requests, if less than the requested time remains after an answer. */
 const EXTENSIONS_MAX = 3;
 
 export function checkMs(ms: unknown, least: number): void {
-  // there is no default
   if (ms === undefined) throw badOption('ms', 'a number of milliseconds', ms);
   duration('ms', ms, 0, least, LONGEST_MS);
 }
@@ -17,7 +16,7 @@ export function checkMs(ms: unknown, least: number): void {
 /** Extends a lease to at least `ms` from now. Resolves to the remaining time. */
 export async function extendLease(lease: Lease, grantor: Grantor, ms: number): Promise<number> {
   const { clock } = grantor;
-  // a slow answer leaves less than was requested: the next request asks for more
+  // a slow answer leaves less than requested: the next request asks for more
   let late = 0;
   for (let tries = 0; tries < EXTENSIONS_MAX; tries++) {
     const asked = clock.now();
@@ -47,12 +46,12 @@ async function extendOnce(
       `not ${ms} ms from now`;
     throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: hold.key });
   }
-  // an answer that has arrived may still extend a lease whose time is over; the answer to this
-  // request ends the doubt after a suspend
+  // an answer that has arrived may extend a lease whose time is over; the answer to this request
+  // ends the doubt after a suspend
   if (clock.now() >= hold.validUntil) await watchdog.verified(hold);
   if (hold.state !== 'held') throw lease.notHeld();
   try {
-    // with the drift margin, so that at least `ms` remains without it
+    // at least `ms` remains without the drift margin
     const status = await watchdog.renew(hold.root, (ms + more) * 1.02 + 10);
     if (status === 'absent') await watchdog.gone(hold.root);
   } catch (cause) {

@@ -1,8 +1,8 @@
 /**
  * The requests of the watchdog: to extend leases, and to read how long they last.
  *
- * The time in an answer is counted from before its request was sent (I7). If the machine was
- * suspended after that, the answer has no meaning, and the request is repeated.
+ * The time in an answer is counted from before its request was sent (I7). After a suspend in
+ * between, the answer has no meaning, and the request is repeated.
  */
 import type {
   HolderView,
@@ -21,10 +21,10 @@ import { RENEW, type Telemetry, traced } from '../observe/telemetry.js';
 import type { LossReason } from './loss.js';
 import { markerKey } from '../base/marker-key.js';
 
-/** The shortest wait for an answer, and the shortest pause between two requests for a lease. */
+/** The shortest wait for an answer, and pause between two requests for a lease. */
 export const RETRY_MS_MIN = 5;
 
-/** The part of the ttl for which a renewal waits for its answer: retries follow before the end. */
+/** The part of the ttl for which a renewal waits: retries follow before the end. */
 export const RENEWAL_WAITS: number = 1 / 6;
 /** The same for a call of the holder. */
 const CALL_WAITS = 1 / 3;
@@ -36,7 +36,7 @@ const LATE_MS_MIN = 50;
 export interface InquiryEvents {
   /** Called before an answer is converted to the local clock. */
   noticeSleep(now: Moment): void;
-  /** The store has reported how long a lease lasts. */
+  /** The store has told how long a lease lasts. */
   confirmed(root: Root): void;
 }
 
@@ -90,8 +90,8 @@ export class Inquiries {
   }
 
   /**
-   * One command for several leases. Resolves to `undefined` if the machine was suspended after the
-   * request was sent: it has to be repeated. Rejects without a reply.
+   * One command for several leases. Resolves to `undefined` after a suspend since the request: it
+   * has to be repeated. Rejects without a reply.
    */
   renewMany(roots: readonly Root[], ttl: number): Promise<RenewManyReply | undefined> {
     const count = (reply?: RenewManyReply): number => {
@@ -103,7 +103,7 @@ export class Inquiries {
     return this.#watched(roots, ttl, begun, () => this.#renewMany(roots, ttl, begun), count);
   }
 
-  /** Reads how long several leases last, and extends none: a renewal for no time. */
+  /** Reads how long several leases last: a renewal for no time. */
   verifyMany(roots: readonly Root[]): Promise<RenewManyReply | undefined> {
     return this.#renewMany(roots, 0, this.#suspend.moment());
   }
@@ -182,7 +182,7 @@ export class Inquiries {
     }
   }
 
-  /** Changes nothing. Rejects if the store did not answer. */
+  /** Rejects if the store did not answer. */
   async standing(root: Root): Promise<'granted' | 'absent'> {
     const { key, id } = root;
     const retention = this.#retention;
@@ -201,8 +201,8 @@ export class Inquiries {
   }
 
   /**
-   * Sends a renewal, and counts it as unanswered. The caller counts its answer, after it has
-   * extended the lease: before, the lease might be taken for over. A late answer extends it too.
+   * Sends a renewal, and counts it as unanswered. The caller counts its answer after it has
+   * extended the lease, which might be taken for over before. A late answer extends it too.
    */
   async #send(root: Root, command: Renew, sent: Moment, wait: number): Promise<RenewReply> {
     const late = (reply: RenewReply): void => {
@@ -248,8 +248,8 @@ export class Inquiries {
   }
 
   /**
-   * The remaining time in an answer. False if the machine was suspended after the request was sent:
-   * it has to be repeated.
+   * Takes the remaining time from an answer. False after a suspend since the request: it has to be
+   * repeated.
    */
   #confirm(root: Root, sent: Moment, left: Micros): boolean {
     const now = this.#suspend.moment();

@@ -3,10 +3,10 @@
  *
  *     quiet --a lease is held for a claim window--> listening --no such lease--> quiet
  *
- * A short lock opens no connection: there is one check in a claim window for the whole process, and
- * no command. A lease that is held for longer costs the wake connection of its process, and one
- * `renew` with the name of the channel, if it was granted before the channel was open. Few of these
- * commands are under way at a time: behind thousands, renewals would come too late.
+ * A short lock opens no connection: the process makes one check in a claim window, and sends no
+ * command. A longer lease costs the wake connection, and one `renew` with the channel's name, if it
+ * was granted before the channel was open. Few of these are under way at a time: behind thousands,
+ * renewals would come too late.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';
@@ -15,7 +15,7 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Root } from './root.js';
 import type { Watchdog } from './watchdog.js';
 
-/** Commands with the name of the channel that are under way. */
+/** Commands with the channel's name under way. */
 const TOLD_MAX = 50;
 
 export interface LastingParts {
@@ -54,7 +54,7 @@ export class Lasting {
     this.#timer = this.#clock.after(this.#parts.settings.claimWindow, () => this.#check(), true);
   }
 
-  /** Tells the store how many tasks of this process wait for a lease, and checks the lease. */
+  /** Tells the store how many tasks wait for a lease, and checks the lease. */
   report(root: Root, waiting: number): void {
     // the holder is a task too
     void this.#tell(root, this.#parts.wake.channel, waiting + 1);
@@ -103,7 +103,7 @@ export class Lasting {
     }
   }
 
-  /** Tells the store where this process listens, and who waits. Extends no lease. */
+  /** Where this process listens, and who waits. Extends no lease. */
   #tell(root: Root, channel: string, tasks?: number): Promise<void> {
     const { key, id } = root;
     const { requests, settings, watchdog } = this.#parts;

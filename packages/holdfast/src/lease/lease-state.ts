@@ -1,4 +1,4 @@
-/** The state of a lease, and the error for a lease that is not held. */
+/** The state of a lease, and the error if it is not held. */
 import { HoldfastError, isHoldfastError } from '../base/errors.js';
 import { quote } from '../base/text.js';
 import type { Hold } from './root.js';
@@ -16,7 +16,7 @@ import type { Hold } from './root.js';
  */
 export type LeaseState = 'held' | 'doubted' | 'parked' | 'released' | 'lost';
 
-/** @param parked true if the lease is given up at a condition */
+/** @param parked given up at a condition */
 export function notHeld(hold: Hold, parked: boolean): HoldfastError {
   const lease = `Holdfast: the lease of ${quote(hold.key)}`;
   const error = (code: 'HOLDFAST_LOST' | 'HOLDFAST_UNCERTAIN', what: string): HoldfastError =>

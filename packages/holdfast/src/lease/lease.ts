@@ -17,14 +17,13 @@ import { shownAs } from '../base/shown.js';
  */
 export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
 
-/** The parts of `Core` that a lease uses. */
 export interface Grantor {
   readonly clock: Clock;
   readonly watchdog: Watchdog;
   release(hold: Hold): Promise<ReleaseOutcome>;
 }
 
-/** The state of a lease while it is given up at a condition. */
+/** While the lease is given up at a condition. */
 interface Away {
   /** The controller of the signal, which stays the same after the wait. */
   readonly controller: AbortController;
@@ -35,7 +34,7 @@ interface Away {
 }
 
 /**
- * A granted lock. Only this object can release it; the process, the client or an ambient id cannot.
+ * A granted lock. Only this object can release it.
  *
  * The lease is renewed (unless `renew: false`) until it is released or lost, or until `maxHold` has
  * passed.
@@ -82,18 +81,18 @@ export class Lease implements AsyncDisposable {
   /**
    * The holds that share the lease, including this one, as the store last reported when it granted
    * or released one in this process. 1 without `sharedBy`; 0 after this lease is released or lost.
-   * Later changes by other processes are not counted; `ownerLocks.holds` asks the store.
+   * `ownerLocks.holds` asks the store, which also knows changes of other processes.
    */
   get holds(): number {
     return this.#away === undefined && this.#hold.state === 'held' ? this.#hold.root.holds : 0;
   }
 
   /**
-   * Aborts when the lease is lost: the store does not know it any more, or its time is over on the
-   * monotonic clock of this machine and no answer that has arrived extends it. That is before the
-   * server grants the lock to another holder, whether or not the server can be reached. The reason
-   * is a `HOLDFAST_LOST` error. It does not abort on release, nor while the lease is in doubt. In
-   * `run` it also aborts when the `signal` of the call does.
+   * Aborts when the lease is lost: the store does not know it any more, or its time is over on this
+   * machine's monotonic clock and no answer that has arrived extends it. That is before the server
+   * grants the lock to another holder, whether or not it can be reached. The reason is a
+   * `HOLDFAST_LOST` error. It does not abort on release, nor while the lease is in doubt. In `run`
+   * it also aborts when the `signal` of the call does.
    *
    * It cannot abort while the event loop is blocked: after long synchronous work, read `held`.
    */
@@ -126,15 +125,15 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Resolves to `held` once that is certain: at once, unless the lease is in doubt; then when the
-   * store has answered, or when the lease has ended on the monotonic clock. Never rejects.
+   * store has answered, or the lease has ended on the monotonic clock. Never rejects.
    */
   async verify(): Promise<boolean> {
     return this.#away === undefined && this.#grantor.watchdog.verified(this.#hold);
   }
 
   /**
-   * The ms for which the lock is certainly held without another renewal; 0 if it is not held. Each
-   * read checks the clock.
+   * The ms for which the lock is certainly held without a renewal; 0 if it is not held. Each read
+   * checks the clock.
    */
   get remaining(): number {
     return this.held ? this.#hold.remaining : 0;
@@ -149,7 +148,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Rejects as `assertHeld` throws, after the end of a doubt.
+   * Rejects as `assertHeld` throws, after a doubt.
    * @internal
    */
   async certainlyHeld(): Promise<void> {
@@ -161,9 +160,9 @@ export class Lease implements AsyncDisposable {
    * remains. Resolves to the remaining time.
    *
    * Rejects with `HOLDFAST_LOST` if the lease has ended; with `HOLDFAST_UNCERTAIN` if the store did
-   * not answer (the lease is unchanged), or if less than `ms` remains after slow answers (the lease
-   * is held); with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`; and with `HOLDFAST_ABORTED`
-   * if `signal` aborts: the lease may be extended then.
+   * not answer (the lease is unchanged), or less than `ms` remains after slow answers (the lease is
+   * held); with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`; and with `HOLDFAST_ABORTED` if
+   * `signal` aborts: the lease may be extended then.
    */
   async ensure(ms: number, options?: CallOptions): Promise<number> {
     checkMs(ms, 0);
@@ -181,8 +180,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Ends the renewal of this lease: it ends when its remaining time has passed, unless `extend`
-   * extends it. With `sharedBy`, the other holds of the lease are renewed further.
+   * Ends the renewal: the lease ends when its remaining time has passed, unless `extend` extends
+   * it. With `sharedBy`, the other holds are renewed further.
    */
   stopRenewal(): void {
     this.#grantor.watchdog.stopRenewal(this.#hold);
@@ -195,7 +194,7 @@ export class Lease implements AsyncDisposable {
    * retry can affect a newer lease of the key. If the lock goes on to tasks of this process, the
    * promise resolves at once, without an answer of the store. Rejects with `HOLDFAST_UNCERTAIN` if
    * the store does not answer; retries continue in the background until the lease has ended by
-   * itself. A further call then waits for them, and tells what they have found.
+   * itself. A further call then waits for them, and tells the result.
    *
    * If the lease waits at a condition, the call ends that wait, and the lock is not taken back.
    * Rejects with `HOLDFAST_ABORTED` if `signal` aborts; the release goes on.
@@ -214,16 +213,13 @@ export class Lease implements AsyncDisposable {
     return unlessAborted(options, () => released, this.key);
   }
 
-  /**
-   * Releases the lock at the end of an `await using` block. A lost lease is no error here; check
-   * `held` or `signal`.
-   */
+  /** Releases the lock. A lost lease is no error here; check `held` or `signal`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
   }
 
   /**
-   * Why the lease is not held: the reason of its signal, if that has aborted.
+   * The reason of its signal, if that has aborted.
    * @internal
    */
   get loss(): HoldfastError {
@@ -232,8 +228,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Aborts the signal of this lease also when another signal aborts. Returns a function that ends
-   * this.
+   * Aborts the lease's signal also when another signal aborts. The returned function ends this.
    * @internal
    */
   follow(signal: AbortSignal): () => void {
@@ -247,8 +242,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * True if it stands for the lock of another library too. It can be neither handed over nor given
-   * up at a condition: the other lock would not follow.
+   * It stands for another library's lock too, so it can be neither handed over nor given up at a
+   * condition: the other lock would not follow.
    * @internal
    */
   get besides(): boolean {
@@ -278,7 +273,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Continues with another hold, or with one that is lost.
+   * Continues with another hold, or with a lost one.
    * @internal
    */
   comeBack(hold: Hold): void {

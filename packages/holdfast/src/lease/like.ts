@@ -1,6 +1,6 @@
 /**
- * Structural types of leases and locks, for code that is tested with doubles: a class with private
- * fields accepts no other object.
+ * Structural types for code that is tested with doubles: a class with private fields accepts no
+ * other object.
  */
 import type { Lease } from './lease.js';
 import type { AcquireOptions } from '../base/options.js';

@@ -3,16 +3,16 @@
  * different speeds of two clocks.
  *
  * The machine was suspended if its wall clock advanced while its monotonic clock stood still. A
- * time from before a suspend cannot be compared with the monotonic clock afterwards: a lease that
- * was granted or renewed by an earlier request may have ended. So a time that is kept for later is
- * a `Moment`, and counts as infinitely long ago after a suspend.
+ * time from before cannot be compared with the monotonic clock afterwards: a lease that an earlier
+ * request granted or renewed may have ended. So a time that is kept is a `Moment`, and counts as
+ * infinitely long ago after a suspend.
  *
  * A suspend of less than a second is not detected, because corrections of a wall clock are often
  * that large. A larger correction counts as a suspend, and costs a request.
  */
 import type { Clock } from '../base/clock.js';
 
-/** From this difference between the two clocks a suspend is assumed. */
+/** A suspend is assumed from this difference between the two clocks on. */
 const SLEEP_MS = 1000;
 
 /** Valid until the next suspend. */
@@ -37,7 +37,7 @@ export class SuspendDetector {
     this.#apart = clock.wall() - clock.now();
   }
 
-  /** How many suspends were detected. */
+  /** The detected suspends. */
   get count(): number {
     return this.moment().sleeps;
   }
@@ -54,7 +54,7 @@ export class SuspendDetector {
   }
 
   /**
-   * The moment on the monotonic clock: infinitely long ago if the machine was suspended since.
+   * Infinitely long ago if the machine was suspended since.
    * @param now the current moment
    */
   toLocal({ at, sleeps }: Moment, now: Moment = this.moment()): number {

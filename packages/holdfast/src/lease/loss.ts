@@ -13,7 +13,7 @@ export type LossReason =
   | `the lock of ${string}`
   | `it was ended by force by ${string}`;
 
-/** Texts for messages. The reason `expired` has several, see `expiry`. */
+/** Texts for messages. `expired` has several, see `expiry`. */
 export const LOSS: Readonly<Record<string, string>> = {
   gone: 'the store does not know it any more',
   forced: 'it was ended by force',
@@ -33,7 +33,7 @@ export function expiry({ root, terms, renewed }: Hold): string {
   return `${late}the process was blocked or suspended`;
 }
 
-/** The failure of a lease whose renewal alone failed, in a command for several. */
+/** The failure of one lease, in a command for several. */
 export function notRenewed(): Error {
   return new Error('the server did not renew it');
 }

@@ -1,11 +1,11 @@
 /**
- * The holds of owners that the watchdog of this process renews. All holds of an owner on one key
- * are one lease in the store: an answer about one applies to all.
+ * The holds of owners that this watchdog renews. All holds of an owner on one key are one lease in
+ * the store: an answer about one applies to all.
  */
 import type { Root } from './root.js';
 
 export class Owned {
-  /** The roots, by key and owner. */
+  /** The roots by key and owner. */
   readonly #roots = new Map<string, Set<Root>>();
 
   add(root: Root): void {
@@ -22,7 +22,6 @@ export class Owned {
     if (roots?.delete(root) === true && roots.size === 0) this.#roots.delete(name);
   }
 
-  /** The local roots of the same lease. */
   ofSameLease({ key, owner, fence }: Root): Root[] {
     const roots = this.#roots.get(nameOf({ key, owner })) ?? [];
     return [...roots].filter((one) => one.fence === fence);

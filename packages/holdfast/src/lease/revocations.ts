@@ -1,9 +1,9 @@
 /**
- * Pushes that report a forced release. They carry no proof, so the store is asked at once, and the
- * lease is lost only if the store confirms it: a forged push costs one request.
+ * Pushes that report a forced release. They carry no proof, so the store is asked, and must confirm
+ * the loss: a forged push costs one request.
  *
- * For a lease of an owner, the store notifies each process of one hold only. If that is lost, the
- * store is asked about the other local holds.
+ * The store notifies each process of one hold of an owner's lease only. If that is lost, the store
+ * is asked about the other local holds.
  */
 import type { Settings } from '../base/options.js';
 import { retry } from '../base/retry.js';
@@ -24,7 +24,6 @@ export class Revocations {
     this.#settings = settings;
   }
 
-  /** A push reports that the lease of an acquisition was ended. */
   async heard(id: string): Promise<void> {
     const root = this.#watchdog.find(id);
     if (root === undefined) return;
@@ -32,7 +31,7 @@ export class Revocations {
     if (root.hold.state === 'lost') this.foundLost(root);
   }
 
-  /** This process did not end the lease: the other holds of its owner may have ended with it. */
+  /** The other holds of its owner may have ended with it. */
   foundLost(root: Root): void {
     for (const one of this.#watchdog.owned.ofSameLease(root)) void this.#check(one);
   }
@@ -40,7 +39,7 @@ export class Revocations {
   async #check(root: Root): Promise<void> {
     const { id } = root;
     const asking = this.#asking.has(id);
-    // an answer that is under way may be older than this push
+    // an answer under way may be older than this push
     this.#asking.set(id, asking);
     if (asking) return;
     const { clock, claimWindow } = this.#settings;

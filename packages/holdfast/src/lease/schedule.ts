@@ -1,5 +1,6 @@
 /**
- * When the watchdog must act on each lease, with one timer; and on which leases together.
+ * When the watchdog must act on each lease, with one timer; and on which leases together ([decision
+ * 12](../../../../docs/decisions/0012-batched-renewal.md)).
  *
  * A lease is due when it should be renewed, when its holder should be warned, and when it ends on
  * the local clock. A usual lease needs only renewals, and waits in a group, which is renewed with
@@ -10,9 +11,8 @@
  *     a command was sent --sent--> sent --answered--> (each lease joins a group again)
  *                                    \--the first of its leases ends--> (taken out)
  *
- * A lease joins the latest group of its ttl, if that is due at about the right time. So leases of
- * about the same time stay together, and cost no timer and no place in a heap. The jitter is that
- * of the group. A released lease leaves its group.
+ * A lease joins the latest group of its ttl, if that is due at about the right time: no timer, no
+ * place in a heap. The jitter is that of the group. A released lease leaves its group.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { RandomSource } from '../base/random-source.js';
@@ -22,29 +22,28 @@ import { withDrift } from './local-time.js';
 import type { Renewal, Root } from './root.js';
 import { warnAt } from './warning.js';
 
-/** Leases that are renewed with one command. */
+/** Leases of one command. */
 const GROUP_MAX = 500;
-/** Leases in a batch after a failure: an error may affect the whole batch. */
+/** Leases of a batch after a failure: an error may affect all of it. */
 const FAILING_MAX = 100;
-/** Leases that are renewed in one turn of the event loop, so that it is not blocked. */
+/** Leases of one turn of the event loop, so that it is not blocked. */
 const TURN_MAX = 2000;
 /** Leases that are due within this part of their length are renewed together. */
 export const GATHER: number = 1 / 16;
 /** The part of a lease after which it is renewed; and with the whole jitter. */
 const RENEW_AT = 0.5;
 const RENEW_BY = 0.6;
-/** A lease with less than this part of its ttl left does not wait in a group. */
+/** A lease with less of its ttl left does not wait in a group. */
 const SHORT = 0.5;
 /** The longest time between two requests for a lease in doubt. */
 const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Leases of the same ttl with the same due time. */
+/** Leases of one ttl and due time. */
 export class RenewalGroup implements Due {
   readonly ttl: number;
-  /** When they are to be renewed; of a sent group, when the first of them ends. */
+  /** When they are to be renewed; of a sent group, when the first one ends. */
   readonly due: number;
-  /** A command for the leases is under way. */
   readonly sent: boolean;
   rank = -1;
   readonly renewals: Renewal[] = [];
@@ -86,8 +85,8 @@ export function requestAt({ renewal, renews, doubted }: Root): number {
 }
 
 /**
- * True if a lease needs nothing but renewals: no callback, no end by `maxHold`, and certainly held
- * for about its ttl.
+ * True if it needs nothing but renewals: no callback, no end by `maxHold`, and certainly held for
+ * about its ttl.
  */
 function isUsual({ ttl, hold, renewal, doubted, storeUntil }: Root, now: number): boolean {
   const { renewed, terms } = hold;
@@ -114,7 +113,6 @@ export class Schedule {
     this.#look = look;
   }
 
-  /** The first lease of the heap. */
   get first(): Root | undefined {
     return this.#heap.first?.root;
   }
@@ -128,7 +126,7 @@ export class Schedule {
       this.#join(root, now);
       return;
     }
-    // jitter, so that processes that started together do not keep renewing at the same time
+    // jitter: processes that started together do not keep renewing at the same time
     renewal.at = now + this.#pause(root.hold.validUntil - now);
     this.plan(root);
   }
@@ -143,8 +141,8 @@ export class Schedule {
   }
 
   /**
-   * Moves a lease to its place in the heap, also from its group. What its hold asks for is read
-   * here and in `settle` only, so the hold may change without a trace.
+   * Moves a lease to its place in the heap, also from its group. Only this and `settle` read what
+   * its hold asks for, so the hold may change.
    */
   plan(root: Root): void {
     const { hold, renewal } = root;
@@ -175,8 +173,8 @@ export class Schedule {
   }
 
   /**
-   * Watches leases of one command: they are due when the first of them ends. Call the returned
-   * function when the command was answered or has failed.
+   * The leases of one command are due when the first of them ends. Call the returned function when
+   * the command was answered or has failed.
    */
   sent(roots: readonly Root[], ttl: number): () => void {
     let due = NEVER;
@@ -194,7 +192,7 @@ export class Schedule {
     };
   }
 
-  /** Takes the leases of due groups that can be renewed, and moves the others to the heap. */
+  /** Takes the leases of due groups that can be renewed; moves the others to the heap. */
   takeGroups(now: number, renewals: Renewals): void {
     while (!renewals.full) {
       const group = this.#groups.first;
@@ -222,7 +220,7 @@ export class Schedule {
     group.add(renewal);
   }
 
-  /** After this time a lease that lasts for `left` is renewed, with jitter. */
+  /** The pause until a lease that lasts for `left` is renewed, with jitter. */
   #pause(left: number): number {
     return left * (RENEW_AT + (RENEW_BY - RENEW_AT) * this.#randomSource.fraction());
   }
@@ -242,10 +240,7 @@ export class Schedule {
   }
 }
 
-/**
- * A small group that is due soon goes with the leases of its ttl that go anyway, if they fit into
- * the same command.
- */
+/** A small group that is due soon goes with leases of its ttl, if they fit into one command. */
 function isDue(
   { due, ttl, sent, renewals: own }: RenewalGroup,
   now: number,
@@ -257,7 +252,7 @@ function isDue(
   return fits && due - GATHER * ttl <= now;
 }
 
-/** True if a lease that lasts for `left` from now may be renewed when the group is due. */
+/** A lease that lasts for `left` from now may be renewed when the group is due. */
 function suits({ due }: RenewalGroup, now: number, left: number): boolean {
   return due >= now + (RENEW_AT - GATHER) * left && due <= now + RENEW_BY * left;
 }
@@ -268,19 +263,19 @@ export class Renewals {
   readonly #usual = new Map<number, Root[]>();
   /** Leases that cannot be renewed with others. */
   readonly #alone: Root[] = [];
-  /** Leases that are to be verified. */
+  /** Leases to be verified. */
   readonly #doubted: Root[] = [];
   /** By ttl. */
   readonly #failing = new Map<number, Root[]>();
   #size = 0;
-  /** True if no further lease should be added in this turn. Only this class writes it. */
+  /** No further lease should be added in this turn. Only this class writes it. */
   full = false;
 
   constructor(now: number) {
     this.#now = now;
   }
 
-  /** How many leases with a ttl are renewed together. */
+  /** The leases of a ttl. */
   of(ttl: number): number {
     return this.#usual.get(ttl)?.length ?? 0;
   }
@@ -327,7 +322,7 @@ export class Renewals {
 
 type ShardOf = (key: string) => string;
 
-/** The leases of each part of the store. */
+/** The leases by part of the store. */
 function apart(list: readonly Root[], shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
   if (shardOf === undefined) return [list];
   const parts = new Map<string, Root[]>();

@@ -1,9 +1,9 @@
 /**
  * Warns a holder that its lease is in danger.
  *
- * A lease that is renewed is in danger when a renewal has failed or is overdue. A short remaining
- * time alone is none, because a lease that was granted by push starts with little. A lease that is
- * not renewed, or not any longer, is in danger `expiringBefore` before its end.
+ * A renewed lease is in danger when a renewal has failed or is overdue. A short remaining time
+ * alone is none, because a lease that was granted by push starts with little. Another lease is in
+ * danger `expiringBefore` before its end.
  */
 import { afterIo } from '../base/clock.js';
 import type { Telemetry } from '../observe/telemetry.js';
@@ -13,7 +13,7 @@ import type { Hold } from './root.js';
 /** The last part of a lease, in which a missing renewal is overdue. */
 const OVERDUE = 1 / 3;
 
-/** When to warn before the current end, or that of `maxHold`. */
+/** The time before the current end, or that of `maxHold`. */
 export function warnAt(hold: Hold): number {
   return Math.min(renewalMissingAt(hold), hold.holdUntil - hold.terms.expiringBefore);
 }
@@ -49,8 +49,8 @@ export function warnSoon(hold: Hold, telemetry: Telemetry): void {
 }
 
 /**
- * If the callback throws or rejects, that must neither stop the watchdog nor end the process: the
- * error becomes a warning.
+ * An error of the callback must neither stop the watchdog nor end the process: it becomes a
+ * warning.
  */
 async function warn(hold: Hold, remaining: number, telemetry: Telemetry): Promise<void> {
   try {

@@ -1,16 +1,14 @@
 /**
  * The watchdog: renews, warns about and ends all leases of one store in a process.
  *
- * A lease is renewed when half of its length has passed, or slightly later. Leases with the same
- * ttl are renewed with one command for up to 500. Each has its own answer: renewed (`validUntil`
- * advances, counted from before the request was sent), absent (the lease is lost, and its signal
- * aborts now), or none (the lease stays as it is, and is retried until it ends). The watchdog never
- * keeps a process alive.
+ * A lease is renewed when half of its length has passed, or slightly later. Leases of one ttl share
+ * a command, up to 500. Each has its own answer: renewed (`validUntil` advances, counted from
+ * before the request), absent (the lease is lost, and its signal aborts now), or none (the lease
+ * stays as it is, and is retried until it ends). The watchdog never keeps a process alive.
  *
  * After a suspend, all leases are in doubt (not held, not lost): the store is asked until it
- * answers, or until they end, with one command for up to 500. If the answer to a renewal may have
- * arrived, a passed deadline is judged after one phase of reading; the lease is not believed
- * meanwhile.
+ * answers, or they end. If the answer to a renewal may have arrived, a passed deadline is judged
+ * after one phase of reading; the lease is not believed meanwhile.
  */
 import { Records } from '../base/chain.js';
 import { afterIo, type Clock } from '../base/clock.js';
@@ -26,7 +24,7 @@ import type { Moment, SuspendDetector } from './local-time.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import { rearm, warnAt, warnSoon } from './warning.js';
 
-/** A lease that was granted with less than this part of its length is extended at once. */
+/** A lease that was granted with less of its length is extended at once. */
 const CLAIM_BELOW = 0.5;
 
 export class Watchdog {
@@ -59,12 +57,12 @@ export class Watchdog {
     return this.#roots.find(id);
   }
 
-  /** In the order of their grants. */
+  /** The roots in the order of their grants. */
   all(): readonly Root[] {
     return this.#roots.all();
   }
 
-  /** Adds a lease, and claims it. See `#claim`. */
+  /** Claims it, too; see `#claim`. */
   add(root: Root, now: number): Promise<void> | undefined {
     this.#roots.add(root);
     root.renewal.watched = true;
@@ -73,7 +71,6 @@ export class Watchdog {
     return root.storeUntil - now >= CLAIM_BELOW * root.ttl ? undefined : this.#claim(root, now);
   }
 
-  /** A root went on to another task. */
   passed(root: Root, now: number): void {
     if (root.renewal.waiting !== undefined) decided(root);
     this.#due.passed(root, now);
@@ -114,9 +111,8 @@ export class Watchdog {
     this.#due.disarm();
   }
 
-  /** Aborts the signal of a lease, and removes it. */
   lose(hold: Hold, reason: LossReason): void {
-    // the root may be with another task by now
+    // another task may have the root by now
     if (hold.root.hold !== hold) return;
     hold.lose(reason);
     this.remove(hold.root);
@@ -136,7 +132,7 @@ export class Watchdog {
     return new Promise((resolve) => this.#emptied.push(resolve));
   }
 
-  /** A lease is certainly held: its time is not over, and no suspend was detected. */
+  /** Certainly held: its time is not over, and no suspend was detected. */
   believes(hold: Hold, moment: Moment = this.#suspend.moment()): boolean {
     if (moment.sleeps > this.#suspends) this.#noticeSuspend(moment);
     if (hold.state !== 'held') return false;
@@ -164,7 +160,7 @@ export class Watchdog {
     const { hold, renewal } = root;
     this.#cleared(root);
     const { group, busy, due } = renewal;
-    // a request that is under way plans it again: it must not be due after its end until then
+    // a request under way plans it again: until then it is not due after its end
     const isLate =
       group === undefined ? !busy || due > hold.validUntil : group.due >= hold.validUntil;
     if (isLate) this.#due.plan(root);
@@ -290,7 +286,7 @@ export class Watchdog {
     this.#due.retry(root);
   }
 
-  /** Reads the standing of a doubted lease and changes nothing: it may not be renewed. */
+  /** Reads the standing of a doubted lease: it may not be renewed. */
   async #verify(root: Root): Promise<void> {
     const { renewal } = root;
     renewal.busy = true;
@@ -299,7 +295,7 @@ export class Watchdog {
     try {
       standing = await this.inquiries.standing(root);
     } catch {
-      // still in doubt: the store is asked again
+      // the store is asked again
     }
     if (standing === 'absent') return this.gone(root);
     renewal.busy = false;

@@ -1,6 +1,6 @@
 /**
  * Abandoned acquisitions: withdrawn from the store, and remembered for a while, because a grant may
- * still arrive for them (I6).
+ * still arrive (I6).
  */
 import type { Park, Release } from '../../engine/commands.js';
 import { HoldfastError } from '../../base/errors.js';
@@ -11,9 +11,7 @@ import type { LateDuplicates } from './late-duplicates.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 import type { GrantPush, PushTokens } from '../pushes.js';
 
-/** The longest lease. */
 const LEASE_MAX = 86_400_000;
-/** The most that are remembered. */
 const GIVEN_UP_MAX = 1000;
 
 export class AbandonedAcquisitions {
@@ -32,7 +30,7 @@ export class AbandonedAcquisitions {
     return this.#lately.has(id);
   }
 
-  /** Follows an acquisition that is over, for which a late duplicate may still arrive. */
+  /** A late duplicate may still arrive for an acquisition that is over. */
   follow(what: Abandoned): void {
     this.#remember(what);
     this.#lateDuplicates.follow(what.key, what.id);
@@ -40,7 +38,7 @@ export class AbandonedAcquisitions {
 
   /**
    * @param lasts how long, in ms, the store may have something of it
-   * @param mayBeDuplicated whether a late duplicate of its request may still arrive
+   * @param mayBeDuplicated whether a late duplicate may still arrive
    */
   withdraw(what: Abandoned, lasts: number, mayBeDuplicated: boolean): void {
     if (mayBeDuplicated) this.follow(what);
@@ -50,14 +48,14 @@ export class AbandonedAcquisitions {
     void this.#retrier.release({ id: what.id, command: withdrawal(what, retention), until });
   }
 
-  /** Its place in the queue lasts as long as the record of the lock may. */
+  /** The place in the queue may last as long as the lock's record. */
   leaveQueue(what: Abandoned, ttl: number, mayBeDuplicated: boolean): void {
     this.withdraw(what, Math.max(ttl, this.#settings.retention), mayBeDuplicated);
   }
 
   /**
    * Called before a lease is given to its call. Throws if the lease ended while its claim was on
-   * its way, and withdraws it: that claim may still arrive.
+   * its way, and withdraws it: the claim may still arrive.
    */
   refuseEnded(hold: Hold): void {
     if (hold.reason !== 'expired') return;
@@ -74,7 +72,7 @@ export class AbandonedAcquisitions {
     }
   }
 
-  /** A pushed grant without an acquisition is released if it was abandoned here. */
+  /** Releases a pushed grant without an acquisition if it was abandoned here. */
   refuse({ id, left, token }: GrantPush): void {
     const what = this.#lately.get(id);
     if (what === undefined || what.tokens?.include(token) === false) return;
@@ -82,9 +80,8 @@ export class AbandonedAcquisitions {
   }
 }
 
-/** The origin of a lease that was granted after a wait at a condition. */
+/** The origin of a lease after a wait at a condition. */
 export interface Origin {
-  /** The acquisition that gave up its lease. */
   readonly id: string;
   readonly condition: string;
 }
@@ -92,17 +89,17 @@ export interface Origin {
 export interface Abandoned {
   readonly key: string;
   readonly id: string;
-  /** Set if it waited at a condition: its signal then goes to the next condition waiter. */
+  /** The origin whose signal goes to the next condition waiter. */
   readonly origin?: Origin | undefined;
-  /** A push of its grant may contain them, if it waited. */
+  /** A push of its grant may contain them. */
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;
 }
 
 /**
- * For the store, a release ends the work of a holder. A grant after a condition wait that was never
- * used is withdrawn by a park command instead.
+ * A release ends the work of a holder, so an unused grant after a condition wait is withdrawn by a
+ * park command.
  */
 export function withdrawal(what: Abandoned, retention: number): Release | Park {
   const { key, id, origin, unpassed = false } = what;

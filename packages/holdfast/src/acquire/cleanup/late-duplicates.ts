@@ -2,21 +2,18 @@
  * Late duplicates: copies of a request that the store receives after the acquisition is over.
  *
  * A client may repeat a request after a reconnect, and a connection or a proxy may still hold the
- * first copy: if the request was not answered, or if its answer took as long as a reconnect and the
+ * first copy: if the request was not answered, or its answer took as long as a reconnect and the
  * connection is not known to be the same. The store would then make a grant without a holder. So
- * such an acquisition is released again and again after its end, at growing intervals: a late
- * duplicate holds or waits until the next attempt, and no longer (I6). Repeated releases are
- * harmless (I3, I8).
- *
- * A late duplicate after the last attempt lives until its lease expires.
+ * the acquisition is released at growing intervals after its end: a late duplicate holds or waits
+ * until the next attempt (I6), and after the last one until its lease expires. Repeated releases
+ * are harmless (I3, I8).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Requests } from '../../store/requests.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 
-/** The pauses before the attempts. */
 const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
-/** The interval of the one timer for all of them. */
+/** The interval of their one timer. */
 const EVERY_MS = 500;
 /** A further one replaces the oldest. */
 const FOLLOWED_MAX = 1000;
@@ -24,7 +21,6 @@ const FOLLOWED_MAX = 1000;
 interface Followed {
   readonly key: string;
   tries: number;
-  /** When the next attempt is due. */
   at: number;
 }
 
@@ -80,7 +76,6 @@ export class LateDuplicates {
   #release(key: string, id: string): void {
     if (this.#retrier.has(id)) return;
     const retention = this.#retention;
-    // if this attempt fails, the next one follows
     this.#requests
       .send({ op: 'release', key, id, unhurried: true, retention })
       .catch(() => undefined);
