@@ -127,6 +127,12 @@ const CASES: readonly Case[] = [
     together: true,
   },
   {
+    name: 'wait: one of two waiters polls',
+    edit: off('wait', 'is_plain'),
+    before: [acquire('a.1'), acquire('b.1'), acquire('c.1')],
+    measured: step('poll', () => [30_000, 60_000, 1000, 'c.1']),
+  },
+  {
     name: 'inspect: the only lease',
     edit: off('inspect', 'is_plain'),
     before: [acquire('a.1')],

@@ -36,7 +36,7 @@ const FIRST = 128;
 const ANSWER_WINDOWS = 2;
 
 export function pauseOf({ queue }: Resource, id: string, period: number): number {
-  const before = queue.upTo((queue.score(id) as number) - 1);
+  const before = queue.rank(id);
   if (before < PROCESSES) return 0;
   const others = new Set(queue.first(Math.min(before, FRONT)).map(processOf));
   others.delete(processOf(id));

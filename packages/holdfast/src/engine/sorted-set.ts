@@ -27,6 +27,11 @@ export class SortedSet {
     return this.#rank(score, '\u{10ffff}');
   }
 
+  /** Of an id that is present. */
+  rank(id: string): number {
+    return this.#rank(this.#scores.get(id) as number, id);
+  }
+
   set(id: string, score: number): void {
     this.delete(id);
     const last = this.#order.at(-1);

@@ -2,6 +2,7 @@
 import { type Fault, fault } from './faults.js';
 
 const poll = 'poll.lua';
+const wait = 'short/wait.lua';
 const plain = 'short/plain.lua';
 const processes = 'lib/processes.lua';
 const serve = 'lib/serve.lua';
@@ -15,16 +16,34 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   ]),
   fault('poll: the first waiters pause', [
     poll,
-    'if before >= 8 and others_in_front(ids[1], before) >= 8',
-    'if before >= 7',
+    'if before < 8 or others_in_front(id, front, before) < 8 then',
+    'if before < 7 then',
   ]),
   fault('poll: waiters of one process count as processes', [
     poll,
-    'if not seen[process] then',
+    'if not seen_processes[name] then',
     'do',
   ]),
   fault('poll: a process counts as another one', [poll, '{ [process_of(id)] = true }, 0', '{}, 0']),
-  fault('poll: a waiter with the same ticket counts', [poll, "'(%.0f'", "'%.0f'"]),
+  fault('wait: the place counts from 1', [
+    wait,
+    'pause_of(ids[1], front, before)',
+    'pause_of(ids[1], front, before + 1)',
+  ]),
+  fault('wait: a pause does not count for the silence', [
+    wait,
+    'pause > 0 and pause - period or 0',
+    '0',
+  ]),
+  fault('wait: the patience counts before the pause only', [wait, '(patience + extra)', 'extra']),
+  fault('wait: a pause is not recorded', [wait, 'pause > 0 and now + pause * 1000', 'nil']),
+  fault('wait: a process that polls has one waiter', [
+    wait,
+    "UNPACK.process(process, 'waiters')",
+    '1',
+  ]),
+  fault('wait: a lease that has ended is not noticed', [wait, ' or expires <= now', '']),
+  fault('wait: the record is not kept for longer', [wait, 'kept_until(forget, expires)', 'forget']),
   fault('poll: a process pauses of which one acquisition does not wait', [
     poll,
     "if standings[index][1] ~= 'queued' then period = 0 end",

@@ -20,7 +20,41 @@ local retention = tonumber(ARGV[2])
 local period = tonumber(ARGV[3])
 local ids = { unpack(ARGV, 4) }
 local id = ''
---- @include "lib/peek-to-write.lua"
+--- @include "lib/clock.lua"
+--- @include "lib/waiters.lua"
+-- What the short path needs, in one call.
+local seen, waits, process
+if #ids == 1 then
+  process = 'n:' .. process_of(ids[1])
+  seen, waits, process = unpack(redis.call('HMGET', resource, 's', 'w:' .. ids[1], process))
+else
+  seen = redis.call('HGET', resource, 's')
+end
+-- see lib/peek-to-write.lua
+if not seen then redis.call('HDEL', resource, '') end
+--- @include "lib/save.lua"
+
+-- See engine/idle.ts.
+local FRONT = 64
+local function others_in_front(id, front, before)
+  local seen_processes, count = { [process_of(id)] = true }, 0
+  for at = 1, math.min(before, FRONT) do
+    local name = process_of(front[at])
+    if not seen_processes[name] then seen_processes[name], count = true, count + 1 end
+  end
+  return count
+end
+
+local function pause_of(id, front, before)
+  if before < 8 or others_in_front(id, front, before) < 8 then return 0 end
+  return math.min(16, 1 + math.floor(before / 8)) * period
+end
+
+local function first_waiters()
+  return redis.call('ZRANGE', queue, 0, FRONT - 1)
+end
+
+--- @include "short/wait.lua"
 --- @include "lib/serve.lua"
 
 local function standing(id)
@@ -29,16 +63,6 @@ local function standing(id)
   if read('w:' .. id) then return { 'queued' } end
   hear(id)
   return { read_parked(id) and 'parked' or 'absent' }
-end
-
--- See engine/idle.ts.
-local function others_in_front(id, before)
-  local seen, count = { [process_of(id)] = true }, 0
-  for _, other in ipairs(redis.call('ZRANGE', queue, 0, math.min(before, 64) - 1)) do
-    local process = process_of(other)
-    if not seen[process] then seen[process], count = true, count + 1 end
-  end
-  return count
 end
 
 local standings = {}
@@ -67,11 +91,7 @@ for index, id in ipairs(ids) do
   if standings[index][1] ~= 'queued' then period = 0 end
 end
 if period > 0 and #ids > 0 then
-  local ticket = string.format('(%.0f', read_waiter(ids[1]).ticket)
-  local before = redis.call('ZCOUNT', queue, '-inf', ticket)
-  if before >= 8 and others_in_front(ids[1], before) >= 8 then
-    pause = math.min(16, 1 + math.floor(before / 8)) * period
-  end
+  pause = pause_of(ids[1], first_waiters(), redis.call('ZRANK', queue, ids[1]))
   process_polled(ids[1], patience, pause, period)
 end
 flush()
