@@ -29,9 +29,8 @@ const all = (count: number): Step[] =>
   Array.from({ length: count }, (_, place) => polls([`p${place}.w`]));
 
 type Named = readonly [name: string, steps: readonly Step[]];
-const sequencesOf = (held: Step): readonly Named[] => {
-  const waiters = (count: number, more?: (place: number) => Partial<Acquire>): Step[] =>
-    waitersOf(held, count, more);
+const pausesBehind = (held: Step): readonly Named[] => {
+  const waiters = waitersOf.bind(undefined, held);
   return [
     ['polls of twenty waiters, each of which may pause by its place', [...waiters(20), ...all(20)]],
     [
@@ -67,6 +66,12 @@ const sequencesOf = (held: Step): readonly Named[] => {
         polls(['p11.w'], 0),
       ],
     ],
+  ];
+};
+
+const questionsBehind = (held: Step): readonly Named[] => {
+  const waiters = waitersOf.bind(undefined, held);
+  return [
     [
       'a process that pauses gets the lock, and the next ones are asked',
       [
@@ -128,8 +133,9 @@ const sequencesOf = (held: Step): readonly Named[] => {
 const longHeld = { ttl: 60_000 };
 /** The record of a lease with an owner is not plain. */
 export const rarePauses: readonly Named[] = [
-  ...sequencesOf(ask('h.held', longHeld)),
-  ...sequencesOf(ask('h.held', { ...longHeld, owner: 'o-h' })).map(
-    ([name, steps]): Named => [`${name}; the holder has an owner`, steps],
-  ),
+  ...pausesBehind(ask('h.held', longHeld)),
+  ...questionsBehind(ask('h.held', longHeld)),
+  ...[pausesBehind, questionsBehind]
+    .flatMap((sequences) => sequences(ask('h.held', { ...longHeld, owner: 'o-h' })))
+    .map(([name, steps]): Named => [`${name}; the holder has an owner`, steps]),
 ];
