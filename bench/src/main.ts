@@ -26,6 +26,7 @@ import { f, waiters } from './scenarios/waiters.js';
 import { printBursts } from './burst.js';
 import { printContenders } from './contend.js';
 import { printLists } from './list.js';
+import { printOverload } from './overload.js';
 import { printSizes } from './bundles.js';
 import { printShortPaths } from './short.js';
 import { printStarts } from './start.js';
@@ -118,6 +119,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.idle) return printIdle(settings);
   if (settings.scale) return printScale(settings);
   if (settings.list) return printLists(settings);
+  if (settings.overload) return printOverload(settings);
   if (settings.files) return printFiles(settings);
   if (settings.short) return printShortPaths(settings);
   await printSizes();

@@ -121,6 +121,7 @@ export interface Settings {
   readonly plans: boolean;
   /** Measures only the listing of many locks. */
   readonly list: boolean;
+  readonly overload: boolean;
   /** Measures only locks in a file, beside a lock file. */
   readonly files: boolean;
   /** Measures only what the short paths of the scripts earn. */
@@ -157,6 +158,7 @@ export const USAGE: string = `npm run bench -- [options]
   --plans          with --scale: only compares plans with real loads, by the costs in FILE
   --million        with --scale: also 1,000,000 leases
   --store NAME     with --scale: one of ${KINDS.join(', ')}; may be repeated (default all)
+  --overload       measures only contenders beside busy loops, on one server and on a quorum
   --list           measures only the listing of 100,000 and 1,000,000 locks
   --files          measures only locks in a file of SQLite, beside a lock file
   --short          measures only what each short path of the scripts earns
@@ -192,6 +194,7 @@ export function readSettings(args: string[]): Settings | undefined {
       plans: { type: 'boolean', default: false },
       store: { type: 'string', multiple: true },
       list: { type: 'boolean', default: false },
+      overload: { type: 'boolean', default: false },
       files: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
     },
@@ -228,6 +231,7 @@ export function readSettings(args: string[]): Settings | undefined {
     plans: values.plans,
     kinds: chosen('store', values.store, KINDS),
     list: values.list,
+    overload: values.overload,
     files: values.files,
     short: values.short,
     command: ['npm run bench --', ...args].join(' '),

@@ -68,6 +68,7 @@ export function costsOf(rows: readonly Row[], topology: Topology): Costs {
   const bytes = (thing: Thing, name: 'serverBytes' | 'clientBytes'): number =>
     Math.round(cost(thing)[name] ?? 0);
   const pair = planned(cost('pair'));
+  const lone = planned(less(cost('paced pair'), pair, 1));
   // a quorum renews each lease with commands of its own
   const renewedTogether = topology === 'quorum' ? 1 : TOGETHER;
   const call = { ...planned(pair, 2), commands: renewedTogether === 1 ? 0 : 1, inner: 0 };
@@ -79,6 +80,7 @@ export function costsOf(rows: readonly Row[], topology: Topology): Costs {
   // the buffers of many connections that are busy are not those of idle ones
   const { connections = 0, serverBytes = 0 } = cost('waiter', 100);
   return {
+    alone: { client: lone.client, server: lone.server },
     ...{ pair, handOff: planned(cost('hand-off')), renewedTogether, renewalCall },
     renewal: planned(less(cost('renewal'), renewalCall, 1 / renewedTogether)),
     poll: planned(cost('waiter'), commands),

@@ -9,13 +9,14 @@ import { dirname } from 'node:path';
 import { type Costs, TOPOLOGIES, type Topology } from 'holdfast-cli/dist/plan/costs.js';
 import { describeMachine, load, type Machine } from '../machine.js';
 import type { Settings } from '../settings.js';
-import { checkPlans, type Comparison, TOLERANCE } from './check.js';
+import { checkPlans, type Comparison, isFar } from './check.js';
 import { allCosts, costsOf } from './costs.js';
 import type { Kind } from './sites.js';
 import { type Cost, measureKind, type Row, type Sizes } from './things.js';
 
 const FULL: Sizes = {
   pairs: [1, 10, 100, 1000],
+  pauses: [5, 20, 100],
   leases: [1, 10, 100, 1000, 10_000, 100_000],
   processes: [2, 10, 100, 1000],
   waiters: [1, 10, 100, 1000, 10_000],
@@ -24,7 +25,7 @@ const FULL: Sizes = {
 
 /** Of the other stores: their costs grow in the same way. */
 const OTHERS: Sizes = {
-  ...{ pairs: [1, 10], leases: [5000], processes: [2, 10], waiters: [20] },
+  ...{ pairs: [1, 10], pauses: [100], leases: [5000], processes: [2, 10], waiters: [20] },
   ...{ keys: 2000, operations: 2000, ttl: 5000, restMs: 10_000, settlingMs: 10_000 },
 };
 
@@ -33,6 +34,7 @@ const REGISTERS: Sizes = { ...OTHERS, leases: [500], ttl: 10_000 };
 
 const QUICK: Sizes = {
   pairs: [1, 10],
+  pauses: [20],
   leases: [100],
   processes: [2],
   waiters: [10],
@@ -124,10 +126,10 @@ class Run {
 
 /** The plan of each figure as a part of what was seen. */
 function printComparison({ name, figures }: Comparison): void {
-  const ratios = figures.map(({ name: figure, planned, seen }) => {
-    const ratio = planned / seen;
-    const far = Math.abs(ratio - 1) > TOLERANCE ? ' OFF' : '';
-    return `${figure} ${ratio.toFixed(2)} (${show(planned)} of ${show(seen)})${far}`;
+  const ratios = figures.map((figure) => {
+    const { name: of, planned, seen } = figure;
+    const far = isFar(figure) ? ' OFF' : '';
+    return `${of} ${(planned / seen).toFixed(2)} (${show(planned)} of ${show(seen)})${far}`;
   });
   console.log(`plan: ${name}: ${ratios.join(', ')}`);
 }

@@ -9,6 +9,7 @@ import { Team, type TeamSettings } from './team.js';
 export type Thing =
   | 'server'
   | 'pair'
+  | 'paced pair'
   | 'hand-off'
   | 'local hand-off'
   | 'lease'
@@ -42,7 +43,7 @@ export interface Cost {
 export interface Row {
   readonly kind: Kind;
   readonly thing: Thing;
-  /** How many processes, leases or waiters. */
+  /** How many processes, leases or waiters; of a paced pair the pause in ms. */
   readonly at: number;
   /** Of one; of a waiter in one second. */
   readonly cost: Cost;
@@ -50,6 +51,8 @@ export interface Row {
 
 export interface Sizes {
   readonly pairs: readonly number[];
+  /** Between two pairs of an instance, in ms, for pairs that wake idle programs. */
+  readonly pauses: readonly number[];
   readonly leases: readonly number[];
   readonly processes: readonly number[];
   readonly waiters: readonly number[];
@@ -68,6 +71,10 @@ const WARM = 10;
 const LISTENS_MS = 2500;
 /** Processes of the system that share the instances. */
 const WORKERS = 4;
+/** Of hand-offs: each wakes another process. */
+const CONTENDERS = 10;
+/** One instance each: those of one process would wake it together. */
+const PACED: TeamSettings = { processes: 2 };
 const CONNECTIONS = 200;
 const SETTLING_TURNS = 12;
 /** The time after which a connection is not busy any more, for its server. */
@@ -97,6 +104,7 @@ export async function measureKind(
   const bench: Bench = { site, meter, sizes, note };
   if (site.servers.length > 0) await servers(bench);
   await pairs(bench);
+  await pacedPairs(bench);
   await leases(bench);
   if (kind !== 'memory') {
     await handOffs(bench);
@@ -135,10 +143,10 @@ async function weigh(team: Team): Promise<number> {
   return (await team.ask({ do: 'weigh' })).heap;
 }
 
-const processesOf = (instances: number): number => Math.min(WORKERS, instances);
+const processesOf = (instances: number, most = WORKERS): number => Math.min(most, instances);
 
-const spread = (instances: number): TeamSettings => ({
-  processes: processesOf(instances),
+const spread = (instances: number, most?: number): TeamSettings => ({
+  processes: processesOf(instances, most),
   instances,
 });
 
@@ -158,21 +166,39 @@ async function pairs(bench: Bench): Promise<void> {
     await withTeam(bench, spread(instances), async (team) => {
       const pairs = Math.ceil(Math.max(instances * 4, sizes.operations) / processesOf(instances));
       await team.ask({ do: 'pairs', pairs });
-      const { result, change } = await meter.during(() => team.ask({ do: 'pairs', pairs }));
-      bench.note('pair', instances, costOf(change, result.done, result));
+      await team.ask({ do: 'pairs', pairs });
       // after a rest, a server gives the buffers of its connections back
       const busy = await meter.read();
       await sleep(BUFFERS_MS);
       const { memory } = minus(busy, await meter.read());
       bench.note('busy connection', instances, { serverBytes: memory / instances });
+      const loop: Order = { do: 'loop', ms: sizes.restMs / 4, work: 0, pause: 0 };
+      const { result, change } = await meter.during(() => team.ask(loop));
+      bench.note('pair', instances, costOf(change, result.done, result));
     });
   }
+}
+
+/** Pairs of processes that do little else: most of their commands wake a program. */
+async function pacedPairs(bench: Bench): Promise<void> {
+  const { meter, sizes } = bench;
+  await withTeam(bench, PACED, async (team) => {
+    await team.ask({ do: 'pairs', pairs: sizes.operations });
+    // what the instances do after their start is over
+    await sleep(LISTENS_MS);
+    await meter.rest();
+    for (const pause of sizes.pauses) {
+      const loop: Order = { do: 'loop', ms: sizes.restMs / 2, work: 0, pause };
+      const { result, change } = await meter.during(() => team.ask(loop));
+      bench.note('paced pair', pause, costOf(change, result.done, result));
+    }
+  });
 }
 
 async function handOffs(bench: Bench): Promise<void> {
   const { meter, sizes } = bench;
   for (const instances of sizes.processes) {
-    await withTeam(bench, spread(instances), async (team) => {
+    await withTeam(bench, spread(instances, CONTENDERS), async (team) => {
       const grants = Math.max(4, Math.ceil(sizes.operations / 4 / instances));
       const contend = (key: string, times: number): Promise<Answer> =>
         team.ask({ do: 'contend', key, grants: times, work: WORK_MS });

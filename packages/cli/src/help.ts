@@ -100,9 +100,9 @@ Examples:
   holdfast plan --processes 1k --waiters 1k --locks 1         # all wait for one lock
   holdfast plan --topology quorum --processes 50 --rate 500 --hold 5s --json | jq '.limits[0]'
 
-Asks no server: it computes with costs that were measured, so the times of another processor differ.
-The CPU of the clients is a rough figure: a small load may need ten times as much. The formulas are
-in docs/scale.md of the repository.`;
+Asks no server: it computes with costs that were measured, so the times of another processor differ,
+and those of a machine with other work are up to twice as long. The formulas are in docs/scale.md of
+the repository.`;
 
 export const COMPLETION_HELP: string = `
 Examples:

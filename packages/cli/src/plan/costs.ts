@@ -24,6 +24,8 @@ export interface Cost {
 export interface Costs {
   /** An acquisition of a free lock, and its release. */
   readonly pair: Cost;
+  /** What a pair costs more, in µs, in a process and at a server that do little else. */
+  readonly alone: { readonly server: number; readonly client: number };
   /** An acquisition that waits for another process, and its release. */
   readonly handOff: Cost;
   /** The renewal of one lease of a call, and the call itself. */

@@ -13,17 +13,21 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
     pair: {
       commands: 2,
       inner: 4.01,
-      server: 32.1,
-      client: 78.9,
+      server: 29.1,
+      client: 49.8,
       received: 478,
       sent: 62.1,
       between: 0,
     },
+    alone: {
+      server: 151,
+      client: 454,
+    },
     handOff: {
       commands: 2.99,
       inner: 14,
-      server: 175,
-      client: 863,
+      server: 220,
+      client: 1370,
       received: 731,
       sent: 320,
       between: 0,
@@ -49,7 +53,7 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
     },
     poll: {
       commands: 1,
-      inner: 12.4,
+      inner: 4.4,
       server: 71.2,
       client: 71.5,
       received: 216,
@@ -78,11 +82,15 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
     pair: {
       commands: 3,
       inner: 11.3,
-      server: 112,
-      client: 490,
+      server: 87.9,
+      client: 171,
       received: 1060,
       sent: 132,
       between: 366,
+    },
+    alone: {
+      server: 427,
+      client: 925,
     },
     handOff: {
       commands: 4,
@@ -114,7 +122,7 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
     },
     poll: {
       commands: 1,
-      inner: 17.1,
+      inner: 4.6,
       server: 214,
       client: 462,
       received: 631,
@@ -148,6 +156,10 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
       received: 4960,
       sent: 397,
       between: 0,
+    },
+    alone: {
+      server: 361,
+      client: 1250,
     },
     handOff: {
       commands: 21.6,
@@ -214,6 +226,10 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
       sent: 62.3,
       between: 2.18,
     },
+    alone: {
+      server: 151,
+      client: 454,
+    },
     handOff: {
       commands: 3,
       inner: 13,
@@ -244,7 +260,7 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
     },
     poll: {
       commands: 1,
-      inner: 10.7,
+      inner: 4.4,
       server: 195,
       client: 736,
       received: 198,

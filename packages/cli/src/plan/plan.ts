@@ -89,6 +89,11 @@ const SPREAD_CALLS = 3;
 /** The places near the head that poll in each claim window; those behind pause for longer. */
 const NEAR = 8;
 const LONGEST_PAUSE = 16;
+/**
+ * Pairs in a second of a process, and of a server, at which half of their commands wake it. With
+ * more, several are read and written at once.
+ */
+const HALF_WOKEN = { client: 100, server: 200 };
 /** From a release to the work of the next process, with one round trip of a local network. */
 const HAND_OFF_MS = 1;
 /** Limits of a server: one core, the default of `maxclients`, 1 Gbit/s. */
@@ -185,7 +190,9 @@ export function plan(load: Load, all: Readonly<Record<Topology, Costs>> = COSTS)
     },
     ...{ commands: total.commands, inner: total.inner },
     ...{ renewals: rates.renewals, polls: rates.polls },
-    ...{ serverCpu: total.server / 1e6, clientCpu: total.client / 1e6, serverMemory },
+    serverCpu: (total.server + wakesOf('server', rates, costs, nodes)) / 1e6,
+    clientCpu: (total.client + wakesOf('client', rates, costs, load.processes)) / 1e6,
+    serverMemory,
     clientMemory:
       (heldOf(load) * costs.clientBytes.lease) / load.processes +
       (load.waiters / load.processes) * costs.clientBytes.waiter,
@@ -218,6 +225,19 @@ function work(rates: Rates, costs: Costs, wider: number): Cost {
     ...{ client: sum('client'), received: sum('received'), sent: sum('sent') },
     between: sum('between'),
   };
+}
+
+/** The µs of a second in which commands wake an idle program. */
+function wakesOf(
+  of: 'client' | 'server',
+  { pairs, handOffs, renewalCalls }: Rates,
+  { alone }: Costs,
+  programs: number,
+): number {
+  // a call that renews leases is one command, a pair are two
+  const woken = pairs + renewalCalls / 2;
+  const each = (woken + handOffs) / programs;
+  return (woken * alone[of]) / (1 + each / HALF_WOKEN[of]);
 }
 
 function connectionsOf(load: Load, costs: Costs, masters: number, wakes: boolean): number {

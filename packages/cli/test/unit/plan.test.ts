@@ -16,7 +16,7 @@ const cost = (commands: number, more: Partial<Cost> = {}): Cost => ({
 /** Each operation has another number of commands, so a sum shows its parts. */
 const KNOWN: Costs = {
   ...{ pair: cost(2), handOff: cost(3), renewal: cost(0.5), renewalCall: cost(1), poll: cost(1) },
-  renewedTogether: 500,
+  ...{ alone: { server: 0, client: 0 }, renewedTogether: 500 },
   serverBytes: { empty: 1000, lease: 250, key: 100, waiter: 50, connection: 20, busy: 7 },
   clientBytes: { lease: 1500, waiter: 700 },
   connections: { fixed: 0, client: 1, wake: 1 },
@@ -204,15 +204,44 @@ describe('the options', () => {
   });
 });
 
+describe('commands that wake an idle program', () => {
+  const costs: Costs = { ...KNOWN, alone: { server: 70, client: 180 } };
+  /** The µs of a pair beyond those of a busy program. */
+  const more = (load: Partial<Load>, of: 'clientCpu' | 'serverCpu'): number =>
+    ((known(load, costs)[of] - known(load)[of]) * 1e6) / (load.rate ?? 1);
+
+  it('cost all of it if they are seldom', () => {
+    expect(more({ rate: 0.01 }, 'clientCpu')).toBeCloseTo(180, 0);
+    expect(more({ rate: 0.01 }, 'serverCpu')).toBeCloseTo(70, 0);
+  });
+
+  it('cost half at 100 pairs in a second of each process, and at 200 of the server', () => {
+    expect(more({ processes: 5, rate: 500 }, 'clientCpu')).toBeCloseTo(90);
+    expect(more({ processes: 5, rate: 200 }, 'serverCpu')).toBeCloseTo(35);
+    expect(more({ topology: 'cluster', servers: 3, rate: 600 }, 'serverCpu')).toBeCloseTo(35);
+  });
+
+  it('cost little where each of them finds a busy program', () => {
+    expect(more({ processes: 1, rate: 18_000 }, 'clientCpu')).toBeLessThan(2);
+  });
+
+  it('are the calls that renew leases, too', () => {
+    const load = { locks: 1, ttl: 1000 / 0.55 };
+    const woken = known(load, costs).clientCpu - known(load).clientCpu;
+    expect(woken * 1e6).toBeCloseTo(90, 0);
+  });
+});
+
 describe('the measured costs', () => {
   it('are those of four topologies, and none is missing', () => {
     for (const topology of TOPOLOGIES) {
-      const { pair, handOff, poll, renewal, serverBytes } = COSTS[topology];
+      const { alone, pair, handOff, poll, renewal, serverBytes } = COSTS[topology];
       for (const one of [pair, handOff, poll]) {
         expect(Math.min(one.commands, one.inner, one.server, one.client), topology).toBeGreaterThan(
           0,
         );
       }
+      expect(Math.min(alone.server, alone.client), topology).toBeGreaterThan(0);
       expect(Math.min(renewal.inner, renewal.server, renewal.client)).toBeGreaterThan(0);
       expect(Math.min(...Object.values(serverBytes)), topology).toBeGreaterThan(0);
     }
