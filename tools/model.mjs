@@ -25,7 +25,7 @@ const OUTPUT_MAX = 2 ** 26;
 
 /**
  * @typedef {object} Setting
- * @property {'handoff' | 'roots' | 'neighbours' | 'lease' | 'quorum'} model
+ * @property {'handoff' | 'roots' | 'neighbours' | 'lease' | 'quorum' | 'register'} model
  * @property {string} name
  * @property {string[]} defines
  * @property {boolean} [cycles] Searches for runs without end, instead of wrong states.
@@ -59,6 +59,12 @@ const SHARE = [
   { model: 'lease', name: 'the holder ends it first', defines: [] },
   { model: 'quorum', name: 'in every state, three reads', defines: ['STARTS=3', 'END=0'] },
   { model: 'quorum', name: 'in every state, two reads, time', defines: ['STARTS=2', 'END=2'] },
+  { model: 'register', name: 'in every state', defines: ['SWAPS=3'] },
+  {
+    model: 'register',
+    name: 'an older state is restored',
+    defines: ['SWAPS=3', 'END=2', 'RESTORE'],
+  },
   ...[
     ['NO_COMPARE', 'FAULTS=1'],
     ['NO_WITHDRAWAL', 'FAULTS=1'],
@@ -104,6 +110,12 @@ const SHARE = [
   ),
   planted('quorum', 'PUSH_EARLY', ['STARTS=4', 'END=0']),
   planted('quorum', 'HAND_TWICE', ['STARTS=3', 'END=0']),
+  ...[
+    ...['NO_COMPARE', 'FENCE_FORGOTTEN', 'TAKEN_EARLY', 'FROM_ANSWER', 'NOT_AT_COMMIT'],
+    'UNANSWERED_IS_DONE',
+  ].map((bug) => planted('register', bug, ['SWAPS=3'])),
+  ...['RELEASES_ANY', 'COUNTED'].map((bug) => planted('register', bug, ['SWAPS=4'])),
+  planted('register', 'SEQUENCE', ['SWAPS=3', 'RESTORE']),
 ];
 
 /** @type {Setting[]} */
@@ -137,6 +149,13 @@ const FULL = [
     model: 'quorum',
     name: 'two reads, split, late messages',
     defines: ['STARTS=2', 'END=1', 'LIFE=1', 'SPLIT'],
+  },
+  { model: 'register', name: 'in every state, two faults', defines: ['SWAPS=3', 'FAULTS=2'] },
+  { model: 'register', name: 'in every state, four swaps', defines: ['SWAPS=4'] },
+  {
+    model: 'register',
+    name: 'an older state is restored, later',
+    defines: ['SWAPS=3', 'RESTORE'],
   },
 ];
 

@@ -3,7 +3,7 @@
  * without one, the clock is not available.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +29,8 @@ export interface ClockShim {
 export async function makeClockShim(): Promise<ClockShim | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-clock-'));
   guardFolder(folder);
+  // a server may run as another user
+  chmodSync(folder, 0o755);
   const library = join(folder, 'clock-shim.so');
   const file = join(folder, 'offset');
   const env = { LD_PRELOAD: library, CLOCK_SHIM: file };

@@ -21,6 +21,7 @@ export {
 } from './collectors.js';
 export { type ClockShim, makeClockShim } from './clock-shim.js';
 export { type MariaDb, startMariaDb } from './mariadb.js';
+export { type FullDisk, makeFullDisk } from './full-disk.js';
 export { type Host, makeHost, type Wire } from './network.js';
 export { paced } from './pace.js';
 export { type Postgres, type PostgresOptions, startPostgres } from './postgres.js';

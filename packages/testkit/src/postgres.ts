@@ -11,6 +11,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   symlinkSync,
 } from 'node:fs';
@@ -19,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { removeFolder } from './guardian.js';
 import { type Program, programFolder, startProgram } from './program.js';
+import { until } from './wait.js';
 
 const run = promisify(execFile);
 
@@ -27,13 +29,22 @@ export interface Postgres extends AsyncDisposable {
   readonly version: string;
   /** For clients: the folder of the socket file, and names. */
   readonly connection: { readonly host: string; readonly user: string; readonly database: string };
+  /** Of the database files. The server must be down when they are replaced. */
+  readonly data: string;
   /** Ends it as a crash does, and starts it again with its data. */
   restart(): Promise<void>;
+  /** Ends the server and all of its sessions by SIGKILL; `restart` starts it again. */
+  kill(): Promise<void>;
+  /** Stops the server and all of its sessions by SIGSTOP. */
+  pause(): void;
+  resume(): void;
 }
 
 export interface PostgresOptions {
   /** More settings of the server, by their names. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Environment variables of the server. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** PostgreSQL refuses to run as root. This user exists on all systems that have packages of it. */
@@ -51,7 +62,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-async function startIn(folder: string, { settings: more }: PostgresOptions): Promise<Postgres> {
+async function startIn(folder: string, options: PostgresOptions): Promise<Postgres> {
+  const { settings: more, env } = options;
   const root = process.getuid?.() === 0;
   const user = root ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : undefined;
   const named = process.env['HOLDFAST_POSTGRES_BIN'];
@@ -66,11 +78,11 @@ async function startIn(folder: string, { settings: more }: PostgresOptions): Pro
 
   const settings = { listen_addresses: '', unix_socket_directories: folder, fsync: 'off' };
   Object.assign(settings, { dynamic_shared_memory_type: 'mmap', max_connections: '20' }, more);
-  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const start = (): Promise<Program<boolean>> =>
     startProgram({
-      ...{ name: 'postgres', folder, user, signal: 'SIGQUIT' },
-      command: [join(bin, 'postgres'), '-D', data, ...options],
+      ...{ name: 'postgres', folder, user, env, signal: 'SIGQUIT' },
+      command: [join(bin, 'postgres'), '-D', data, ...words],
       ready: (log) => log.includes('ready to accept connections') || undefined,
     });
   let program = await start();
@@ -80,7 +92,56 @@ async function startIn(folder: string, { settings: more }: PostgresOptions): Pro
     await program.end();
     program = await start();
   };
-  return { version, connection, restart, [Symbol.asyncDispose]: () => program.stop() };
+  const signal = (name: NodeJS.Signals): void => {
+    for (const pid of familyOf(program.pid)) send(pid, name);
+  };
+  const kill = async (): Promise<void> => {
+    const family = familyOf(program.pid);
+    for (const pid of family) send(pid, 'SIGKILL');
+    await program.end();
+    // a session that is still there keeps the shared memory from the next server
+    await until(() => !family.some(isRunning), { what: 'the sessions of the server to end' });
+  };
+  return {
+    ...{ version, connection, data, restart, kill },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    [Symbol.asyncDispose]: async () => {
+      signal('SIGCONT');
+      await program.stop();
+    },
+  };
+}
+
+/** The state and the parent of a process, or `undefined` if it is gone. Linux only. */
+function statusOf(pid: number | string): { state: string; parent: number } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state = '', parent] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { state, parent: Number(parent) };
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  const { state = 'Z' } = statusOf(pid) ?? {};
+  return state !== 'Z' && state !== 'X';
+}
+
+/** A process and those that it has started. Each session of PostgreSQL leads a group of its own. */
+function familyOf(pid: number): number[] {
+  if (!existsSync('/proc')) return [pid];
+  const numbers = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return [pid, ...numbers.filter((one) => statusOf(one)?.parent === pid).map(Number)];
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // it has ended
+  }
 }
 
 /**

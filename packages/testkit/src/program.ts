@@ -20,6 +20,8 @@ export interface ProgramSettings<T> {
   readonly signal?: NodeJS.Signals;
   /** The user that it runs as; by default that of this process. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+  /** In addition to this process's own environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Reads from its log, or asks it, whether it is ready; `undefined`: not yet. */
   readonly ready: (log: string) => Promise<T | undefined> | T | undefined;
 }
@@ -28,6 +30,7 @@ export interface ProgramSettings<T> {
 export interface Program<T> {
   /** What `ready` returned. */
   readonly found: T;
+  readonly pid: number;
   /** Ends it at once, and keeps its folder. */
   readonly end: () => Promise<void>;
   /** Ends it at once, and removes its folder: its data is not needed again. */
@@ -43,11 +46,16 @@ export function programFolder(name: string): string {
 
 /** Starts a program, and resolves when it is ready. If it ends before, the folder is removed. */
 export async function startProgram<T>(settings: ProgramSettings<T>): Promise<Program<T>> {
-  const { name, folder, command, user, ready, signal = 'SIGKILL' } = settings;
+  const { name, folder, command, user, env, ready, signal = 'SIGKILL' } = settings;
   const [file = '', ...args] = command;
   const path = join(folder, 'program.log');
   const log = openSync(path, 'w');
-  const child = spawn(file, args, { cwd: folder, stdio: ['ignore', log, log], ...user });
+  const child = spawn(file, args, {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', log, log],
+    ...user,
+  });
   closeSync(log);
   guard(child);
   let gone = false;
@@ -72,7 +80,7 @@ export async function startProgram<T>(settings: ProgramSettings<T>): Promise<Pro
   try {
     const seen = await until(look, { within: START_MS, every: 20, what: `${name} is ready` });
     if (seen === 'gone') throw new Error(`${name} has ended:\n${read()}`);
-    return { found: seen.found, end, stop };
+    return { found: seen.found, pid: child.pid ?? -1, end, stop };
   } catch (error) {
     await stop();
     throw error;

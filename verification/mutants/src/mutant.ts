@@ -2,13 +2,18 @@
 
 /** One replacement of text; `find` is there exactly once, unless `every`. */
 export interface Edit {
-  /** Below `packages/holdfast/dist`. */
+  /** Below `dist` of the package. */
   readonly file: string;
+  /** The folder of the package in `packages`. Without this field, `holdfast`. */
+  readonly of?: PackageName;
   readonly find: string;
   readonly replace: string;
   /** Replaces every occurrence: scripts share fragments. */
   readonly every?: true;
 }
+
+/** The packages that a mistake can be planted in. */
+export type PackageName = 'postgres' | 'sqlite';
 
 /** A simulation: a quorum of servers, or a register. */
 export type World = 'quorum' | 'register';

@@ -1,11 +1,24 @@
 /** Makes a copy of the compiled library with a mistake in it. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Mutant } from './mutant.js';
+import type { Edit, Mutant } from './mutant.js';
 
-const DIST: string = fileURLToPath(new URL('../../../packages/holdfast/dist', import.meta.url));
+const ROOT: string = fileURLToPath(new URL('../../..', import.meta.url));
+const DIST: string = join(ROOT, 'packages/holdfast/dist');
+/** The packages for other stores, by their folders, and the clients that they load. */
+const STORES = ['postgres', 'sqlite'];
+const CLIENTS = ['pg', 'postgres', 'better-sqlite3'];
 
 const TOOLS: string = new URL('../../../tools/generate-lua.mjs', import.meta.url).href;
 const SOURCES: string = fileURLToPath(
@@ -24,14 +37,33 @@ export async function withMutant<Result>(
   const texts = await mutatedFiles(mutant);
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));
   try {
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
-    const dist = join(folder, 'dist');
-    cpSync(DIST, dist, { recursive: true, filter: isNeeded });
+    const modules = join(folder, 'node_modules');
+    const dist = copied('holdfast', join(modules, 'holdfast'));
+    for (const name of STORES) copied(name, join(modules, `holdfast-${name}`));
+    for (const name of CLIENTS) {
+      symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+    }
     for (const [file, text] of texts) writeFileSync(join(dist, file), text);
     return await work(dist);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Copies a compiled package, and returns its folder `dist`. */
+function copied(name: string, to: string): string {
+  const from = join(ROOT, 'packages', name);
+  mkdirSync(to, { recursive: true });
+  copyFileSync(join(from, 'package.json'), join(to, 'package.json'));
+  cpSync(join(from, 'dist'), join(to, 'dist'), { recursive: true, filter: isNeeded });
+  return join(to, 'dist');
+}
+
+/** The path of an edited file below `dist` of the library, in this repository and in a copy. */
+function pathsOf({ file, of }: Edit): { readonly source: string; readonly target: string } {
+  if (of === undefined) return { source: join(DIST, file), target: file };
+  const target = `../../holdfast-${of}/dist/${file}`;
+  return { source: join(ROOT, 'packages', of, 'dist', file), target };
 }
 
 /** The folders, and the modules in them: neither types nor source maps run. */
@@ -44,15 +76,17 @@ const isNeeded = (path: string): boolean => path.endsWith('.js') || extname(path
  */
 export async function mutatedFiles(mutant: Mutant | undefined): Promise<Map<string, string>> {
   const texts = new Map(await mutableScripts());
-  for (const { file, find, replace, every } of mutant?.edits ?? []) {
-    const text = texts.get(file) ?? readFileSync(join(DIST, file), 'utf8');
+  for (const edit of mutant?.edits ?? []) {
+    const { file, find, replace, every } = edit;
+    const { source, target } = pathsOf(edit);
+    const text = texts.get(target) ?? readFileSync(source, 'utf8');
     const matches = text.split(find).length - 1;
     if (every ? matches === 0 : matches !== 1) {
       const where = `${file} has ${matches} places like ${JSON.stringify(find)}`;
       throw new Error(`the mutant "${mutant?.name}" fits the library no more: ${where}`);
     }
     texts.set(
-      file,
+      target,
       text.replaceAll(find, () => replace),
     );
   }

@@ -1,8 +1,8 @@
-/** Runs the torture test against one mutant, on a real Redis. */
+/** Runs the torture test against one mutant, on a real store. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { torture } from '../../torture/dist/torture.js';
+import { type Parameters, torture } from '../../torture/dist/torture.js';
 import type { Mutant } from './mutant.js';
 import { withMutant } from './plant.js';
 
@@ -16,13 +16,12 @@ export interface Provoked {
   readonly text: string;
 }
 
-const SIZE = { server: 'redis', processes: 6, tasks: 4, hunt: true } as const;
+const SIZE = { processes: 6, tasks: 4, hunt: true } as const;
+
+export type Run = Pick<Parameters, 'server' | 'seconds' | 'seed'>;
 
 /** @param mutant `undefined` for the unchanged library */
-export function provoke(
-  mutant: Mutant | undefined,
-  run: { readonly seconds: number; readonly seed: number },
-): Promise<Provoked> {
+export function provoke(mutant: Mutant | undefined, run: Run): Promise<Provoked> {
   return withMutant(mutant, async (dist) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'));
     // the processes of the torture inherit it

@@ -5,6 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
+import { PACKAGES } from '../src/catalogue/packages.js';
 import { BEYOND, TORTURED } from '../src/catalogue/torture.js';
 import { hunt } from '../src/hunt.js';
 import { mutatedFiles, SCRIPTS } from '../src/plant.js';
@@ -47,6 +48,12 @@ it('every mutant of the torture test fits, and changes the scripts that it names
   }
   const all = [...TORTURED.map(({ name }) => name), ...Object.keys(BEYOND)];
   expect(all.sort()).toEqual(MUTANTS.map(({ name }) => name).sort());
+});
+
+it.each(Object.entries(PACKAGES))('every mutant of %s fits', async (_, mutants) => {
+  const unchanged = await mutatedFiles(undefined);
+  expect(mutants.length).toBeGreaterThanOrEqual(2);
+  for (const mutant of mutants) expect(await mutatedFiles(mutant)).not.toEqual(unchanged);
 });
 
 it('rejects a mutant whose text to replace is missing', async () => {

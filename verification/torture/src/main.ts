@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { parseArgs } from 'node:util';
 import { report, type Reported } from './report.js';
-import { PLANTED } from './settings.js';
+import { isRegister, PLANTED, STORES } from './settings.js';
 import { type Parameters, readOutcome, torture } from './torture.js';
 
 const USAGE = `npm run torture -- [options]
 
-  --server redis|valkey  default redis
+  --store NAME           redis (default), valkey, postgres, sqlite; --server is the same
   --seconds N            how long faults are injected, default 60
   --seed N               seed of the faults, default: from the time
   --processes N          client processes, default 6
@@ -34,6 +34,7 @@ function parse(words: string[]): Invocation {
   const { values } = parseArgs({
     args: words,
     options: {
+      store: { type: 'string' },
       server: { type: 'string', default: 'redis' },
       seconds: { type: 'string', default: '60' },
       seed: { type: 'string', default: `${Date.now() % 1e6}` },
@@ -47,15 +48,15 @@ function parse(words: string[]): Invocation {
       keep: { type: 'boolean', default: false },
     },
   });
-  const { server } = values;
-  if (server !== 'redis' && server !== 'valkey') throw new Error(USAGE);
+  const server = STORES.find((name) => name === (values.store ?? values.server));
+  if (server === undefined) throw new Error(USAGE);
   const fault = PLANTED.find((name) => name === values.fault);
   if (fault !== values.fault) throw new Error(USAGE);
   const { seconds: time, seed: from, processes: many, tasks: each, quorum: servers } = values;
   const numbers = [time, from, many, each, servers].map(Number);
   if (!numbers.every((number) => number >= 1)) throw new Error(USAGE);
   const [seconds = 0, seed = 0, processes = 0, tasks = 0, quorum = 1] = numbers;
-  if (quorum % 2 === 0) throw new Error(USAGE);
+  if (quorum % 2 === 0 || (quorum > 1 && isRegister(server))) throw new Error(USAGE);
   const folder = values.read ?? mkdtempSync(join(tmpdir(), 'holdfast-torture-'));
   const hosts = !values.proxies;
   const sizes = { seconds, processes, tasks, quorum, forgets: values.forget };

@@ -1,7 +1,7 @@
 /** The client processes of a run. A killed process is replaced by a new one. */
 import { spawnWorker, type Worker } from 'holdfast-testkit';
 import type { Random } from 'holdfast-trials/support/random';
-import { CLIENTS, type ClientName, type WorkerSettings } from './settings.js';
+import { clientOf, type ClientName, type WorkerSettings } from './settings.js';
 import { type Route, note, type Scenario } from './scenario.js';
 
 /** One client process and the processes that replace it after a kill. */
@@ -15,24 +15,24 @@ export class Participant {
   name = '';
   #generation = 0;
 
-  constructor(index: number, route: Route) {
+  constructor(index: number, route: Route, client: ClientName) {
     this.index = index;
     this.route = route;
-    this.client = CLIENTS[index % 2] as ClientName;
+    this.client = client;
   }
 
   async start(participants: Participants): Promise<void> {
     this.name = `p${this.index}${this.#generation === 0 ? '' : `.${this.#generation}`}`;
     this.#generation += 1;
     const { seed, tasks, fault, scenario } = participants;
-    const { urls, resourceUrl, prefix } = this.route;
+    const { urls, resourceUrl, prefix, env = {} } = this.route;
     const given: WorkerSettings = {
-      ...{ name: this.name, urls, resourceUrl, client: this.client },
+      ...{ name: this.name, store: scenario.store, urls, resourceUrl, client: this.client },
       ...{ seed: seed * 100_000 + this.index * 1000 + this.#generation, tasks },
       ...{ folder: scenario.folder, fault, forgets: scenario.forgets },
     };
     const file = new URL('../dist/worker/main.js', import.meta.url);
-    this.worker = spawnWorker(file, { args: [JSON.stringify(given)], prefix });
+    this.worker = spawnWorker(file, { args: [JSON.stringify(given)], prefix, env });
     participants.names.set(this.name, this);
     await this.worker.next('ready', { within: 60_000 });
   }
@@ -65,7 +65,9 @@ export class Participants {
     this.tasks = options.tasks;
     this.fault = options.fault;
     this.#patience = options.patience;
-    this.all = scenario.routes.map((route, index) => new Participant(index, route));
+    this.all = scenario.routes.map((route, index) => {
+      return new Participant(index, route, clientOf(scenario.store, index));
+    });
   }
 
   async start(): Promise<void> {

@@ -4,26 +4,39 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
-import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import { MUTEXES, OBSERVER, RW, SEMAPHORE } from './settings.js';
+import { isRegister, MUTEXES, OBSERVER, RW, SEMAPHORE } from './settings.js';
 import { note, type Scenario } from './scenario.js';
 
 const KEYS = [...Object.keys(MUTEXES), RW, SEMAPHORE];
 const READ_EVERY_MS = 20;
+/** A database that takes longer may cost a waiter its turn: it reads and swaps to claim a lease. */
+const SLOW_MS = 25;
 
-/** Records the queues for `ms` while the processes work. */
-export async function recordQueues(scenario: Scenario, ms: number): Promise<void> {
-  const { client, close } = await connect('ioredis-6', scenario.main.url);
-  const holdfast = new Holdfast(client, OBSERVER);
+/**
+ * Records the queues for `ms` while the processes work.
+ * @param names of the processes
+ */
+export async function recordQueues(
+  scenario: Scenario,
+  ms: number,
+  names: readonly string[],
+): Promise<void> {
+  const { store, close } = await scenario.open();
+  const holdfast = new Holdfast(store, OBSERVER);
   const known = new Set<string>();
   const end = monotonic() + ms;
   while (monotonic() < end) {
+    const from = monotonic();
     await Promise.all(KEYS.map((k) => recordQueue(scenario, holdfast, k, known)));
+    const took = monotonic() - from;
+    if (isRegister(scenario.store) && took > SLOW_MS) {
+      for (const p of names) note(scenario, { e: 'stalled', ms: took }, { p });
+    }
     await sleep(READ_EVERY_MS);
   }
   await holdfast.close();
-  close();
+  await close();
 }
 
 async function recordQueue(
@@ -32,14 +45,8 @@ async function recordQueue(
   k: string,
   known: Set<string>,
 ): Promise<void> {
-  const queue = (await scenario.main.command(
-    ...['ZRANGE', `holdfast:{${k}}:q`, 0, -1, 'WITHSCORES'],
-  )) as string[];
-  const tickets = new Map<string, number>();
-  for (let at = 0; at + 1 < queue.length; at += 2) {
-    const [id = '', ticket] = [queue[at], Number(queue[at + 1])];
-    if (!known.has(`${id} ${ticket}`)) tickets.set(id, ticket);
-  }
+  const all = await scenario.tickets(k);
+  const tickets = new Map([...all].filter(([id, ticket]) => !known.has(`${id} ${ticket}`)));
   if (tickets.size === 0) return;
   const info = await holdfast.inspect(k);
   const t = monotonic();

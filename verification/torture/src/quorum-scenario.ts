@@ -11,7 +11,8 @@ import {
   type Route,
   RUNNER,
   SAVED,
-  type Scenario,
+  reachable,
+  type ServerScenario,
 } from './scenario.js';
 import { historyOf } from './settings.js';
 
@@ -26,7 +27,7 @@ export async function startQuorumScenario(
   name: ServerName,
   { size, processes, forgets }: Size,
   folder: string,
-): Promise<Scenario> {
+): Promise<ServerScenario> {
   mkdirSync(folder, { recursive: true });
   const clock = await makeClockShim();
   const open: AsyncDisposable[] = [];
@@ -46,8 +47,8 @@ export async function startQuorumScenario(
     const [main] = members as [Server];
     const history = historyOf(folder, RUNNER);
     const close = (): Promise<void> => closeAll(open);
-    const more = { members, forgets, resource, clock, routes, history };
-    return { main, standby: undefined, ...more, folder, close };
+    const more = { main, standby: undefined, members, forgets, resource, clock, routes };
+    return { ...reachable(name, members, forgets), ...more, history, folder, close };
   } catch (error) {
     await closeAll(open);
     throw error;

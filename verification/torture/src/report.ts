@@ -1,7 +1,7 @@
 /** The report of a run: counts of faults, grants, failures and violations, and recovery times. */
 import { CHECKS, type HistoryEvent } from 'holdfast-checker';
 import { percentile } from 'holdfast-testkit';
-import { CLIENTS } from './settings.js';
+import { clientOf } from './settings.js';
 import type { Outcome } from './torture.js';
 
 /** Kinds of violations: those of the checker, and those that the run itself finds. */
@@ -61,7 +61,7 @@ function labelOf(event: HistoryEvent): string | undefined {
 
 /** The lines of the report. */
 export function report(outcome: Reported): string[] {
-  const { events, skipped = [], means = {} } = outcome;
+  const { events, skipped = [], means = {}, store = 'redis' } = outcome;
   const faults: Counts = new Map();
   const grants: Counts = new Map();
   const failures: Counts = new Map();
@@ -79,7 +79,7 @@ export function report(outcome: Reported): string[] {
     if (event.e !== 'grant') continue;
     const process = event.p.split('.')[0] ?? '';
     count(grants, 'all');
-    count(grants, `${process}, ${CLIENTS[Number(process.slice(1)) % 2]}`);
+    count(grants, `${process}, ${clientOf(store, Number(process.slice(1)))}`);
     count(grants, fair.get(event.a) === true ? 'fair' : 'default mode');
     count(grants, `key ${event.k}`);
   }

@@ -20,8 +20,11 @@ import {
   type Wire,
 } from 'holdfast-testkit';
 import type { Happening, History } from 'holdfast-checker';
+import { type HoldfastStore, quorum, type RedisClient } from 'holdfast';
+import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import { historyOf } from './settings.js';
+import { historyOf, quorumOptions, type StoreName } from './settings.js';
+import type { WireProxy } from './postgres/wire-proxy.js';
 
 /** The network path of one process to the lock server. */
 export interface Route {
@@ -31,26 +34,44 @@ export interface Route {
   /** Words before the command of the process, which start it in its namespace. */
   readonly prefix: readonly string[];
   readonly wire: Wire | undefined;
-  /** One for each URL, or none. */
+  /** One for each URL of Redis, or none. */
   readonly proxies: readonly Proxy[];
+  /** To PostgreSQL. */
+  readonly gate?: WireProxy;
+  /** Environment variables of the process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
+/** What a run needs of every store. */
 export interface Scenario {
-  readonly main: Server;
-  /** Undefined with a quorum. */
-  readonly standby: Server | undefined;
-  /** The servers of the quorum, or the main server alone. */
-  readonly members: readonly Server[];
+  readonly store: StoreName;
+  readonly version: string;
   /** True if a server of the quorum may lose its memory. */
   readonly forgets: boolean;
   readonly resource: Server;
-  /** Undefined without a C compiler. */
+  /** The clock of the store; undefined without a C compiler, or if it cannot be stepped. */
   readonly clock: ClockShim | undefined;
   readonly routes: readonly Route[];
   readonly folder: string;
   /** The runner's own history. */
   readonly history: History;
+  /** The store for an instance of the runner, and what closes it. */
+  readonly open: () => Promise<{
+    readonly store: HoldfastStore | RedisClient;
+    readonly close: () => unknown;
+  }>;
+  /** The queue of a lock: the ticket of each waiter, by its id. */
+  tickets(k: string): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
+}
+
+/** One server with a standby, or the servers of a quorum. */
+export interface ServerScenario extends Scenario {
+  readonly main: Server;
+  /** Undefined with a quorum. */
+  readonly standby: Server | undefined;
+  /** The servers of the quorum, or the main server alone. */
+  readonly members: readonly Server[];
 }
 
 /** The name of the runner in the history. */
@@ -70,7 +91,7 @@ export async function startScenario(
   processes: number,
   folder: string,
   useHosts: boolean,
-): Promise<Scenario> {
+): Promise<ServerScenario> {
   mkdirSync(folder, { recursive: true });
   const clock = await makeClockShim();
   const env = clock?.env ?? {};
@@ -109,12 +130,43 @@ export async function startScenario(
     }
     const history = historyOf(folder, RUNNER);
     const close = (): Promise<void> => closeAll(open);
-    const more = { members: [main], forgets: false, resource, clock, routes, history };
-    return { main, standby, ...more, folder, close };
+    const more = { main, standby, members: [main], forgets: false, resource, clock, routes };
+    return { ...reachable(name, [main], false), ...more, history, folder, close };
   } catch (error) {
     await closeAll(open);
     throw error;
   }
+}
+
+/** How the runner reaches the servers. */
+export function reachable(
+  store: ServerName,
+  members: readonly Server[],
+  forgets: boolean,
+): Pick<Scenario, 'store' | 'version' | 'open' | 'tickets'> {
+  const [main] = members as [Server];
+  return {
+    store,
+    version: `${main.name} ${main.version}`,
+    open: async () => {
+      const opened = await Promise.all(members.map(({ url }) => connect('ioredis-6', url)));
+      const clients = opened.map(({ client }) => client);
+      const [only] = clients as [RedisClient];
+      return {
+        store: clients.length > 1 ? quorum(clients, quorumOptions(forgets)) : only,
+        close: () => opened.forEach(({ close }) => close()),
+      };
+    },
+    tickets: async (k) => {
+      const words = ['ZRANGE', `holdfast:{${k}}:q`, 0, -1, 'WITHSCORES'] as const;
+      const queue = (await main.command(...words)) as string[];
+      const tickets = new Map<string, number>();
+      for (let at = 0; at + 1 < queue.length; at += 2) {
+        tickets.set(queue[at] ?? '', Number(queue[at + 1]));
+      }
+      return tickets;
+    },
+  };
 }
 
 /** Writes the extra keys that the server loads after a restart. */

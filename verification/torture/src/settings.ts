@@ -4,6 +4,15 @@ import type { HoldfastOptions, QuorumOptions } from 'holdfast';
 import { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 
+/** What the locks are stored in. */
+export const STORES = ['redis', 'valkey', 'postgres', 'sqlite'] as const;
+export type StoreName = (typeof STORES)[number];
+
+/** Whether a store is a register. */
+export function isRegister(store: StoreName): store is 'postgres' | 'sqlite' {
+  return store === 'postgres' || store === 'sqlite';
+}
+
 export type Terms = Record<
   'ttl' | 'claimWindow' | 'requestTimeout' | 'unreachableAfter' | 'retention' | 'linger',
   number
@@ -89,24 +98,40 @@ export const PARTIES = 3;
 export const ELECTION = 'election';
 export const SCHEDULE = 'schedule';
 export const FLIGHT = 'flight';
+/** A mutex that transactions guard, on PostgreSQL. */
+export const GUARDED = 'guarded';
 
 /** All keys that are locked. */
 export const LOCKS: readonly string[] = [
   ...new Set([...Object.keys(MUTEXES), ...ALL_OF]),
-  ...[OWNED, REENTRANT, RW, SEMAPHORE, STOCK, ELECTION, SCHEDULE, FLIGHT],
+  ...[OWNED, REENTRANT, RW, SEMAPHORE, STOCK, ELECTION, SCHEDULE, FLIGHT, GUARDED],
 ];
 
 /** Faults that can be planted in the processes. The checker must find each. */
 export const PLANTED = ['no-renewal', 'release-without-compare'] as const;
 
-export const CLIENTS = ['ioredis', 'node-redis'] as const;
-export type ClientName = (typeof CLIENTS)[number];
+export type ClientName = 'ioredis' | 'node-redis' | 'pg' | 'postgres.js' | 'better-sqlite3';
+
+/** The clients of a store, by which its processes alternate. */
+const CLIENTS: Readonly<Record<StoreName, readonly ClientName[]>> = {
+  redis: ['ioredis', 'node-redis'],
+  valkey: ['ioredis', 'node-redis'],
+  postgres: ['pg', 'postgres.js'],
+  // Node 20 has no client of its own
+  sqlite: ['better-sqlite3'],
+};
+
+export function clientOf(store: StoreName, index: number): ClientName {
+  const clients = CLIENTS[store];
+  return clients[index % clients.length] as ClientName;
+}
 
 /** The settings of one process. */
 export interface WorkerSettings {
   /** Unique in the run: a process that replaces a killed one has another name. */
   readonly name: string;
-  /** Of the lock server, or of the servers of the quorum. */
+  readonly store: StoreName;
+  /** Of the lock server, or of the servers of the quorum; the path of the file of SQLite. */
   readonly urls: readonly string[];
   /** True if a server of the quorum may lose its memory. */
   readonly forgets: boolean;

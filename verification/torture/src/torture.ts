@@ -15,34 +15,28 @@ import {
   violations,
   violationsSoFar,
 } from 'holdfast-checker';
-import { Holdfast, quorum } from 'holdfast';
-import { type ServerName, until } from 'holdfast-testkit';
-import { type Connected, connect } from 'holdfast-trials/support/clients';
+import { Holdfast } from 'holdfast';
+import { until } from 'holdfast-testkit';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { Problems } from 'holdfast-trials/support/problems';
 import { Participants } from './participants.js';
-import { failovers } from './faults/failover.js';
-import { type Fault, FaultContext } from './faults/fault.js';
-import { memoryLossFaults } from './faults/memory-loss.js';
-import { processFaults } from './faults/processes.js';
-import { quorumFaults } from './faults/quorum.js';
-import { serverFaults } from './faults/server.js';
+import type { FaultContext } from './faults/fault.js';
+import { recordQueues } from './queues.js';
+import { note, type Scenario } from './scenario.js';
 import { sequence } from './schedule.js';
 import {
   LOCAL_HAND_OFFS,
   LOCKS,
   OBSERVER,
   type PLANTED,
-  quorumOptions,
+  type StoreName,
   termsOf,
   ttlsOf,
 } from './settings.js';
-import { recordQueues } from './queues.js';
-import { startQuorumScenario } from './quorum-scenario.js';
-import { startScenario, note, type Scenario } from './scenario.js';
+import { startTarget } from './targets.js';
 
 export interface Parameters {
-  readonly server: ServerName;
+  readonly server: StoreName;
   /** How long faults are injected. */
   readonly seconds: number;
   readonly seed: number;
@@ -64,6 +58,7 @@ export interface Parameters {
 }
 
 export interface Outcome {
+  readonly store: StoreName;
   readonly version: string;
   readonly events: readonly HistoryEvent[];
   readonly problems: Problems;
@@ -92,12 +87,8 @@ const CALM_LIMITS = { within: 30_000, every: 50 };
 const PATIENCE_MS = { run: 60_000, hunt: 20_000 } as const;
 
 export async function torture(parameters: Parameters): Promise<Outcome> {
-  const { server, seconds, seed, processes, tasks, folder, fault, hunt = false } = parameters;
-  const { quorum: size = 1, forgets = false, hosts = true } = parameters;
-  const scenario =
-    size > 1
-      ? await startQuorumScenario(server, { size, processes, forgets }, folder)
-      : await startScenario(server, processes, folder, hosts);
+  const { seconds, seed, tasks, fault, hunt = false, folder, quorum: size = 1 } = parameters;
+  const { scenario, processFaults: faults, inject } = await startTarget(parameters);
   const participants = new Participants(scenario, {
     seed,
     tasks,
@@ -110,11 +101,8 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
     const bounds = { slack: SLACK_MS, felt: FELT_MS };
     note(scenario, { e: 'begin', ...termsOf(size), ttl, localHandOffs, seed, ...bounds });
     await participants.start();
-    const context = new FaultContext(scenario, participants, seconds * 1000);
-    const faults = processFaults(scenario.routes.some(({ wire }) => wire !== undefined));
-    const onOne = (): Fault[] => [...serverFaults(context), ...memoryLossFaults, ...failovers];
-    const onServer = size > 1 ? quorumFaults(forgets) : onOne();
-    const sequences = [sequence(context, onServer, seed)];
+    const { context, run } = inject(participants, seconds * 1000);
+    const sequences = [run(seed)];
     for (let index = 1; index <= SEQUENCES_OF_PROCESSES; index++) {
       sequences.push(sequence(context, faults, seed + index * 7919));
     }
@@ -123,7 +111,10 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
     const foundAfter = await found;
     await participants.recover();
     note(scenario, { e: 'calm' });
-    if (!hunt && size === 1 && seconds >= QUIET_FROM_S) await recordQueues(scenario, QUIET_MS);
+    if (!hunt && size === 1 && seconds >= QUIET_FROM_S) {
+      const names = participants.all.map(({ name }) => name);
+      await recordQueues(scenario, QUIET_MS, names);
+    }
     await participants.finish();
     await recordFinalState(scenario);
     note(scenario, { e: 'end' });
@@ -157,16 +148,8 @@ async function watchForViolations(
 
 /** Records the final state of the store. A killed process may hold a lease for one ttl. */
 async function recordFinalState(scenario: Scenario): Promise<void> {
-  const opened = await Promise.all(scenario.members.map(({ url }) => connect('ioredis-6', url)));
-  const [one] = opened as [Connected];
-  const client =
-    opened.length > 1
-      ? quorum(
-          opened.map((each) => each.client),
-          quorumOptions(scenario.forgets),
-        )
-      : one.client;
-  const holdfast = new Holdfast(client, OBSERVER);
+  const { store, close } = await scenario.open();
+  const holdfast = new Holdfast(store, OBSERVER);
   const record = async (k: string): Promise<void> => {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
     await until(free, CALM_LIMITS).catch(() => undefined);
@@ -179,7 +162,7 @@ async function recordFinalState(scenario: Scenario): Promise<void> {
   };
   await Promise.all(LOCKS.map(record));
   await holdfast.close();
-  for (const { close } of opened) close();
+  await close();
 }
 
 function eventsIn(folder: string): HistoryEvent[] {
@@ -228,21 +211,24 @@ function outcomeOf(
   const read = readOutcome(parameters.folder);
   const { problems } = read;
   for (const problem of participants.problems) problems.add('process', problem);
-  const hosts = scenario.routes.filter(({ wire }) => wire !== undefined).length;
-  const proxies = scenario.routes.length - hosts;
   return {
     ...read,
-    version: `${scenario.main.name} ${scenario.main.version}`,
+    store: scenario.store,
+    version: scenario.version,
     skipped: context.skipped,
-    means: {
-      partitions:
-        hosts > 0
-          ? `${hosts} network namespaces; ${proxies} processes use a proxy`
-          : 'proxies only, without network namespaces',
-      'wall clock':
-        scenario.clock === undefined
-          ? 'not stepped: no C compiler'
-          : 'stepped by a preloaded library',
-    },
+    means: meansOf(scenario),
+  };
+}
+
+function meansOf({ routes, store, clock }: Scenario): Record<string, string> {
+  if (store === 'sqlite') return {};
+  const hosts = routes.filter(({ wire }) => wire !== undefined).length;
+  return {
+    partitions:
+      hosts > 0
+        ? `${hosts} network namespaces; ${routes.length - hosts} processes use a proxy`
+        : 'proxies only, without network namespaces',
+    'wall clock':
+      clock === undefined ? 'not stepped: no C compiler' : 'stepped by a preloaded library',
   };
 }

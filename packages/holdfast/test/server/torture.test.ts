@@ -60,6 +60,8 @@ it.each([
   ['redis', 1],
   ['valkey', 1],
   ['valkey', 3],
+  ['postgres', 1],
+  ['sqlite', 1],
 ] as const)(
   'no two processes hold one lock on %s (servers: %i)',
   async (server, quorum) => {
@@ -78,13 +80,18 @@ it('the histories of these runs gave chances to damage them', () => {
   expect(made.size).toBeGreaterThanOrEqual(OCCASIONS);
 });
 
-it.each([1, 3])(
-  'detects two holders of one lock (servers: %i)',
-  async (quorum) => {
+it.each([
+  ['redis', 1],
+  ['redis', 3],
+  ['postgres', 1],
+  ['sqlite', 1],
+] as const)(
+  'detects two holders of one lock on %s (servers: %i)',
+  async (server, quorum) => {
     await untilShown(['exclusion', 'use'], async () => {
       const seconds = quorum > 1 ? 12 : 8;
       const fault = 'no-renewal';
-      const { problems } = await run({ server: 'redis', seconds, processes: 4, fault, quorum });
+      const { problems } = await run({ server, seconds, processes: 4, fault, quorum });
       return (['exclusion', 'use'] as const).filter((kind) => problems.count(kind) > 0);
     });
   },

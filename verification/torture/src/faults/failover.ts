@@ -6,7 +6,7 @@
 import { type Server, until } from 'holdfast-testkit';
 import { between, type Random } from 'holdfast-trials/support/random';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import { type Scenario, serverMicros } from '../scenario.js';
+import { serverMicros, type ServerScenario } from '../scenario.js';
 import type { Fault, FaultContext } from './fault.js';
 
 const PATIENCE = { within: 30_000, every: 10 };
@@ -43,7 +43,11 @@ async function handOver(from: Server, to: Server): Promise<void> {
 }
 
 /** Connects the proxies to `server`. Old connections stay open for up to 500 ms: READONLY. */
-async function routeTo(context: FaultContext, server: Server, random: Random): Promise<void> {
+async function routeTo(
+  context: FaultContext<ServerScenario>,
+  server: Server,
+  random: Random,
+): Promise<void> {
   const { routes } = context.scenario;
   const proxies = routes.flatMap((route) => route.proxies);
   for (const proxy of proxies) proxy.redirect(server);
@@ -51,12 +55,12 @@ async function routeTo(context: FaultContext, server: Server, random: Random): P
   for (const proxy of proxies) proxy.cut();
 }
 
-function standbyOf({ standby }: Scenario): Server {
+function standbyOf({ standby }: ServerScenario): Server {
   if (standby === undefined) throw new Error('a quorum has no standby');
   return standby;
 }
 
-async function failBack(context: FaultContext, random: Random): Promise<void> {
+async function failBack(context: FaultContext<ServerScenario>, random: Random): Promise<void> {
   const { scenario } = context;
   await context.sleep(between(random, 100, 1500));
   await handOver(standbyOf(scenario), scenario.main);

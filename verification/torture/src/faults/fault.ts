@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { between, type Random } from 'holdfast-trials/support/random';
 import type { Participant, Participants } from '../participants.js';
-import { type Route, note, serverMicros, type Scenario } from '../scenario.js';
+import { type Route, note, serverMicros, type Scenario, type ServerScenario } from '../scenario.js';
 
 /** The store lost data. */
 export interface Loss {
@@ -15,8 +15,8 @@ export interface Loss {
 }
 
 /** The state that all faults share. */
-export class FaultContext {
-  readonly scenario: Scenario;
+export class FaultContext<S extends Scenario = Scenario> {
+  readonly scenario: S;
   readonly participants: Participants;
   /** Kinds of faults that were drawn but not possible. */
   readonly skipped: string[] = [];
@@ -28,7 +28,7 @@ export class FaultContext {
   /** When the last fault ends, on `performance.now()`. */
   #end: number;
 
-  constructor(scenario: Scenario, participants: Participants, ms: number) {
+  constructor(scenario: S, participants: Participants, ms: number) {
     this.scenario = scenario;
     this.participants = participants;
     this.#end = performance.now() + ms;
@@ -98,11 +98,11 @@ export class FaultContext {
   }
 }
 
-/** One kind of fault. */
-export interface Fault {
+/** One kind of fault, of a store or of its processes. */
+export interface Fault<S extends Scenario = ServerScenario> {
   readonly kind: string;
   /** Injects the fault and removes it; returns false if it was not possible. */
-  run(context: FaultContext, random: Random): Promise<boolean>;
+  run(context: FaultContext<S>, random: Random): Promise<boolean>;
 }
 
 /** A fault of one process, which has no other fault at the same time. */
@@ -110,7 +110,7 @@ export function participantFault(
   kind: string,
   fits: (route: Route) => boolean,
   inject: (context: FaultContext, participant: Participant, random: Random) => Promise<void>,
-): Fault {
+): Fault<Scenario> {
   return {
     kind,
     async run(context, random) {
@@ -130,13 +130,13 @@ export function participantFault(
   };
 }
 
-/** A fault of the main server that is removed after a while. */
-export function mainFault(
+/** A fault of the store that is removed after a while. */
+export function mainFault<S extends Scenario = ServerScenario>(
   kind: string,
   [shortest, longest]: readonly [number, number],
-  start: (scenario: Scenario, random: Random, ms: number) => unknown,
-  stop: (scenario: Scenario) => unknown,
-): Fault {
+  start: (scenario: S, random: Random, ms: number) => unknown,
+  stop: (scenario: S) => unknown,
+): Fault<S> {
   return {
     kind,
     async run(context, random) {

@@ -2,27 +2,37 @@
 import type { Direction, Match, Proxy } from 'holdfast-testkit';
 import { between, pick, type Random } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
-import type { Route } from '../scenario.js';
-import { participantFault, type Fault } from './fault.js';
+import type { Route, Scenario } from '../scenario.js';
+import { type Fault, participantFault } from './fault.js';
 
-const any = (): boolean => true;
+export type ProcessFault = Fault<Scenario>;
+
+export const any = (): boolean => true;
 const proxied = ({ proxies }: Route): boolean => proxies.length > 0;
 const wired = ({ wire }: Route): boolean => wire !== undefined;
 const script: Match = ([name = '']) => /^eval(sha)?$/i.test(name);
 
-const kill = participantFault('client killed', any, async ({ participants }, participant) => {
-  await participants.kill(participant);
-  await participant.start(participants);
-});
+export const kill: ProcessFault = participantFault(
+  'client killed',
+  any,
+  async ({ participants }, participant) => {
+    await participants.kill(participant);
+    await participant.start(participants);
+  },
+);
 
-const freeze = participantFault('client frozen', any, async (context, { worker }, random) => {
-  worker.kill('SIGSTOP');
-  await context.sleep(between(random, 50, 2.5 * OPTIONS.ttl));
-  worker.kill('SIGCONT');
-});
+export const freeze: ProcessFault = participantFault(
+  'client frozen',
+  any,
+  async (context, { worker }, random) => {
+    worker.kill('SIGSTOP');
+    await context.sleep(between(random, 50, 2.5 * OPTIONS.ttl));
+    worker.kill('SIGCONT');
+  },
+);
 
 /** The wall clock of the process is set, and later set back. Its monotonic clock is not. */
-const wallClock = participantFault(
+export const wallClock: ProcessFault = participantFault(
   'wall clock of a client',
   any,
   async (context, { worker }, random) => {
@@ -34,18 +44,25 @@ const wallClock = participantFault(
 );
 
 /** A partition between one process and the lock server. The resource stays reachable. */
-function partition(kind: string, direction: Direction, hosts: boolean): Fault {
-  return participantFault(kind, hosts ? wired : proxied, async (context, { route }, random) => {
-    await route.wire?.cut(direction);
-    for (const proxy of route.proxies) proxy.blackhole(direction);
+export function partition(
+  kind: string,
+  direction: Direction,
+  fits: (route: Route) => boolean,
+): ProcessFault {
+  return participantFault(kind, fits, async (context, { route }, random) => {
+    const { wire, proxies, gate } = route;
+    await wire?.cut(direction);
+    for (const proxy of proxies) proxy.blackhole(direction);
+    gate?.blackhole(direction);
     await context.sleep(between(random, 100, 2.5 * OPTIONS.ttl));
-    await route.wire?.heal();
-    for (const proxy of route.proxies) proxy.heal();
+    await wire?.heal();
+    for (const proxy of proxies) proxy.heal();
+    gate?.heal();
   });
 }
 
 /** A fault that a proxy makes in the traffic of one process, in a quorum that of one server. */
-function proxyFault(kind: string, start: (proxy: Proxy, random: Random) => void): Fault {
+function proxyFault(kind: string, start: (proxy: Proxy, random: Random) => void): ProcessFault {
   return participantFault(kind, proxied, async (context, { route }, random) => {
     const proxy = pick(random, route.proxies);
     start(proxy, random);
@@ -97,12 +114,13 @@ const silent = participantFault('silent wake connection', proxied, async (contex
 });
 
 /** The faults that are possible on this machine. `hosts`: there are network namespaces. */
-export function processFaults(hosts: boolean): Fault[] {
+export function processFaults(hosts: boolean): ProcessFault[] {
+  const fits = hosts ? wired : proxied;
   return [
     ...[kill, freeze, wallClock],
-    partition('partition', 'both', hosts),
-    partition('requests cut', 'requests', hosts),
-    partition('replies cut', 'replies', hosts),
+    partition('partition', 'both', fits),
+    partition('requests cut', 'requests', fits),
+    partition('replies cut', 'replies', fits),
     ...[late, lost, pushes, twice, held, cut, silent],
   ];
 }

@@ -9,7 +9,7 @@ import { rmSync } from 'node:fs';
 import type { Server } from 'holdfast-testkit';
 import { between, type Random } from 'holdfast-trials/support/random';
 import { QUORUM_OPTIONS } from '../settings.js';
-import { fill } from '../scenario.js';
+import { fill, type ServerScenario } from '../scenario.js';
 import type { Fault, FaultContext } from './fault.js';
 import { logFolder } from './loading.js';
 
@@ -28,7 +28,11 @@ async function votes(server: Server): Promise<boolean> {
 }
 
 /** Draws servers of which all may be away. Fewer than asked for if others are away already. */
-async function draw({ scenario }: FaultContext, random: Random, most: number): Promise<Server[]> {
+async function draw(
+  { scenario }: FaultContext<ServerScenario>,
+  random: Random,
+  most: number,
+): Promise<Server[]> {
   const { members } = scenario;
   const voting = await Promise.all(members.map(votes));
   const spare = Math.floor((members.length - 1) / 2) - voting.filter((one) => !one).length;

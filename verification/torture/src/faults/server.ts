@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, pick } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
-import { serverMicros } from '../scenario.js';
+import { type Scenario, serverMicros } from '../scenario.js';
 import { type Fault, mainFault, type FaultContext } from './fault.js';
 import { slowly } from './loading.js';
 
@@ -93,7 +93,7 @@ const restarted: Fault = {
 /** How far the clock of the servers may be ahead of the machine; less than `retention`. */
 const AHEAD_MS = 6000;
 
-const forwards: Fault = {
+const forwards: Fault<Scenario> = {
   kind: 'clock forwards',
   async run(context, random) {
     const { clock } = context.scenario;
@@ -110,7 +110,7 @@ const forwards: Fault = {
   },
 };
 
-const backwards: Fault = {
+const backwards: Fault<Scenario> = {
   kind: 'clock backwards',
   async run(context, random) {
     const { clock } = context.scenario;
@@ -124,13 +124,18 @@ const backwards: Fault = {
   },
 };
 
+/** The faults of the clock of a store, if it can be stepped. */
+export function clockFaults({ clock }: Pick<Scenario, 'clock'>): Fault<Scenario>[] {
+  return clock === undefined ? [] : [forwards, backwards];
+}
+
 /** The faults that are possible on this machine. */
-export function serverFaults({ scenario }: FaultContext): Fault[] {
+export function serverFaults({ scenario }: Pick<FaultContext, 'scenario'>): Fault[] {
   return [
     ...[frozen, restarted, full, denied, paused, subscribed],
     command('SCRIPT FLUSH', ['SCRIPT', 'FLUSH']),
     command('CLIENT KILL', ['CLIENT', 'KILL', 'TYPE', 'normal']),
     command('CLIENT KILL of subscribers', ['CLIENT', 'KILL', 'TYPE', 'pubsub']),
-    ...(scenario.clock === undefined ? [] : [forwards, backwards]),
+    ...clockFaults(scenario),
   ];
 }

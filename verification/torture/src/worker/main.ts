@@ -1,14 +1,14 @@
 /** A client process: locks until the runner tells it to finish, or kills it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HoldfastOptions, RedisClient } from 'holdfast';
+import type { Holdfast, HoldfastOptions } from 'holdfast';
 import type { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, randomFrom } from 'holdfast-trials/support/random';
 import { Resource } from 'holdfast-trials/support/resource';
 import { given, received, send } from 'holdfast-trials/support/workers';
-import { quorumOptions, type WorkerSettings, historyOf } from '../settings.js';
+import { type WorkerSettings, historyOf } from '../settings.js';
 import { drawStep } from './steps/all.js';
-import { connect } from './connect.js';
+import { accessTo } from './connect.js';
 import { loadLibrary } from './library.js';
 import { Workload } from './workload.js';
 
@@ -19,14 +19,14 @@ const LOOK_EVERY_MS = 10;
 const STALL_MS = 15;
 
 const all = given<WorkerSettings>();
-const { Holdfast, quorum } = await loadLibrary();
+const library = await loadLibrary();
 
 /** One task: repeats random steps until the run is over. */
 async function task(workload: Workload, index: number): Promise<void> {
   const random = randomFrom(all.seed * 1000 + index);
   while (!workload.over) {
     await sleep(between(random, 1, PAUSE_MS));
-    await drawStep(random, all.fault !== undefined)(workload, random);
+    await drawStep(random, all)(workload, random);
   }
 }
 
@@ -42,25 +42,21 @@ function watchStalls(history: History): void {
   setInterval(look, LOOK_EVERY_MS).unref();
 }
 
+// before the runner knows of this process: a message without a listener is lost
+const [finishing, calming] = [received('finish'), received('calm')];
+if (all.store === 'sqlite') (await import('./stop-inside.js')).stopWhenAsked();
 await send('ready');
-const isLimited = randomFrom(all.seed)() < 0.3;
-const clients = await Promise.all(all.urls.map((url) => connect(all.client, url, isLimited)));
+const access = await accessTo(all, library);
 const resource = new Resource(all.resourceUrl);
 const history = historyOf(all.folder, all.name);
 watchStalls(history);
-const make = (options: HoldfastOptions): InstanceType<typeof Holdfast> => {
-  const [first] = clients as [RedisClient];
-  return new Holdfast(
-    clients.length > 1 ? quorum(clients, quorumOptions(all.forgets)) : first,
-    options,
-  );
-};
-const workload = new Workload(all, make, history, resource);
-void received('finish').then(() => {
+const make = (options: HoldfastOptions): Holdfast => new library.Holdfast(access.make(), options);
+const workload = new Workload({ given: all, make, history, resource, access, library });
+void finishing.then(() => {
   workload.over = true;
   workload.finish.abort();
 });
-void received('calm').then(async () => {
+void calming.then(async () => {
   await workload.nextGrant();
   await send('recovered');
 });

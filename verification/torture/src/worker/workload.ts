@@ -7,6 +7,8 @@ import { type Clock, type Holdfast, type HoldfastOptions, isHoldfastError } from
 import { between, pick, type Random, randomFrom } from 'holdfast-trials/support/random';
 import type { Resource } from 'holdfast-trials/support/resource';
 import type { Happening, History } from 'holdfast-checker';
+import type { Access } from './connect.js';
+import type { Library } from './library.js';
 import {
   FORCED,
   type WorkerSettings,
@@ -34,10 +36,21 @@ export interface Limits {
 /** A forced release without a reply is not executed later than this. */
 const LATE_FORCE_MS = 15_000;
 
+interface Parts {
+  readonly given: WorkerSettings;
+  readonly make: (options: HoldfastOptions) => Holdfast;
+  readonly history: History;
+  readonly resource: Resource;
+  readonly access: Access;
+  readonly library: Library;
+}
+
 export class Workload {
   over = false;
   readonly given: WorkerSettings;
   readonly resource: Resource;
+  readonly access: Access;
+  readonly library: Library;
   /** Aborts at the end of the run: it ends waits without a limit. */
   readonly finish: AbortController = new AbortController();
   /** The capacity of the semaphore, as this process knows it. */
@@ -54,15 +67,12 @@ export class Workload {
   #count = 0;
   #onGrant: (() => void)[] = [];
 
-  constructor(
-    given: WorkerSettings,
-    make: (options: HoldfastOptions) => Holdfast,
-    history: History,
-    resource: Resource,
-  ) {
+  constructor({ given, make, history, resource, access, library }: Parts) {
     this.given = given;
     this.terms = termsOf(given.urls.length);
     this.resource = resource;
+    this.access = access;
+    this.library = library;
     this.#history = history;
     this.#make = make;
     this.holdfast = this.#newInstance(randomFrom(given.seed));

@@ -1,12 +1,9 @@
 /** The mutex in every mode: with every way to end a wait, with owners, and reentrant. */
-import { Redis } from 'ioredis';
 import { between, pick, type Random } from 'holdfast-trials/support/random';
 import type { Lease } from 'holdfast';
 import { MUTEXES, OWNED, OWNERS, REENTRANT } from '../../settings.js';
 import { Attempt, leaseView } from '../attempt.js';
 import { codeOf, type Workload } from '../workload.js';
-
-const bare = new Map<string, Redis>();
 
 export async function mutex(workload: Workload, random: Random): Promise<void> {
   const k = pick(random, Object.keys(MUTEXES));
@@ -24,15 +21,7 @@ export async function mutex(workload: Workload, random: Random): Promise<void> {
   const outcome = await attempt.release();
   if (outcome !== 'lost' || workload.given.fault !== 'release-without-compare') return;
   // the planted fault: a release that does not compare the id
-  await Promise.all(workload.given.urls.map((url) => remove(url, k)));
-}
-
-/** Deletes a lock on one server: its record, and that of a quorum. */
-async function remove(url: string, k: string): Promise<void> {
-  const client = bare.get(url) ?? new Redis(url);
-  client.on('error', () => undefined);
-  bare.set(url, client);
-  await client.del(`holdfast:{${k}}`, `holdfast:lock:${k}`).catch(() => undefined);
+  await workload.access.remove(k).catch(() => undefined);
 }
 
 /** Several holds of one owner's lease, here and in other processes, released in any order. */
