@@ -37,7 +37,8 @@ static int refuses(int file) {
   ssize_t length = readlink(link, path, sizeof path - 1);
   if (length <= 0) return 0;
   path[length] = 0;
-  return strncmp(path, folder, strlen(folder)) == 0;
+  size_t above = strlen(folder);
+  return strncmp(path, folder, above) == 0 && path[above] == '/';
 }
 
 /* How many of the bytes have a place; -1 with ENOSPC if none has. */

@@ -13,7 +13,8 @@ import type { Workload } from '../workload.js';
 
 export async function guarded(workload: Workload, random: Random): Promise<void> {
   // a lease that ends by `maxHold` goes on to the next task of its process
-  const { maxHold: _, ...lockOptions } = workload.drawLockOptions(random);
+  const { maxHold: _, renew, ...drawn } = workload.drawLockOptions(random);
+  const lockOptions = { ...drawn, renew: renew && random() < 0.5 };
   const one = workload.holdfast.mutex(GUARDED, lockOptions);
   const attempt = new Attempt(workload, { k: GUARDED, fair: lockOptions.fair });
   let lease: Lease | undefined;
