@@ -34,7 +34,17 @@ export class Participant {
     const file = new URL('../dist/worker/main.js', import.meta.url);
     this.worker = spawnWorker(file, { args: [JSON.stringify(given)], prefix, env });
     participants.names.set(this.name, this);
+    this.#watch(participants);
     await this.worker.next('ready', { within: 60_000 });
+  }
+
+  /** A process that the run does not kill must not end before it is told to. */
+  #watch(participants: Participants): void {
+    const { name, worker } = this;
+    void worker.exited.then(({ code, signal }) => {
+      if (signal === 'SIGKILL' || participants.over) return;
+      participants.problems.push(`${name} ended by itself (${signal ?? code}): ${worker.output}`);
+    });
   }
 }
 
@@ -53,6 +63,8 @@ export class Participants {
   readonly names: Map<string, Participant> = new Map();
   /** Processes that did not recover or finish, or ended although the run did not kill them. */
   readonly problems: string[] = [];
+  /** The processes may end. */
+  over = false;
   readonly scenario: Scenario;
   readonly seed: number;
   readonly tasks: number;
@@ -101,6 +113,7 @@ export class Participants {
 
   /** Tells every process to finish, and waits until it exits. */
   async finish(): Promise<void> {
+    this.over = true;
     const end = async ({ worker, name }: Participant): Promise<void> => {
       try {
         await worker.send({ type: 'finish' });

@@ -24,7 +24,7 @@ export function recoveries(events: readonly HistoryEvent[]): Map<string, number[
     if (event.e === 'fault' && event.phase !== 'begin') {
       const { of } = event as { of?: string };
       // a killed process is replaced by one with the next generation in its name
-      const process = event.kind === 'client killed' ? of?.split('.')[0] : of;
+      const process = event.kind.startsWith('client killed') ? of?.split('.')[0] : of;
       open.push({ kind: event.kind, of: process, t: event.t });
     } else if (event.e === 'grant') {
       open = open.filter(({ kind, of, t }) => {

@@ -52,6 +52,8 @@ async function toPostgres(all: WorkerSettings, library: Library): Promise<Access
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({ connectionString, ...limits });
   pool.on('error', () => undefined);
+  // the server may end a connection in the moment in which the pool gives it to the program
+  pool.on('connect', (one) => one.on('error', () => undefined));
   const { postgres } = await library.postgres();
   const source =
     client === 'pg' ? pool : (await import('postgres')).default(connectionString, { max: 2 });

@@ -38,7 +38,6 @@ async function committed(
   const { pool } = workload.access;
   const { guard } = await workload.library.postgres();
   const client = await pool?.connect();
-  client?.on('error', () => undefined);
   let done = false;
   try {
     await client?.query('BEGIN');
