@@ -1,6 +1,6 @@
 /* A disk without space, for tests: while the byte in the file named by FULL_DISK_FLAG is not 0, no
- * file below the folder FULL_DISK_FOLDER grows. What fits into the last block of a file is still
- * written, as on a real disk. Loaded by LD_PRELOAD.
+ * file below the folder FULL_DISK_FOLDER grows. Bytes for which the last block of a file has room
+ * are still written, as on a real disk. Loaded by LD_PRELOAD.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -55,7 +55,7 @@ export interface Scenario {
   readonly folder: string;
   /** The runner's own history. */
   readonly history: History;
-  /** The store for an instance of the runner, and what closes it. */
+  /** The store for an instance of the runner, and the function that closes it. */
   readonly open: () => Promise<{
     readonly store: HoldfastStore | RedisClient;
     readonly close: () => unknown;

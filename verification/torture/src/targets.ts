@@ -18,7 +18,7 @@ import { sequence } from './schedule.js';
 import { startSqliteScenario } from './sqlite/scenario.js';
 import type { Parameters } from './torture.js';
 
-/** A scenario, and what may happen to its store and its processes. */
+/** A scenario, and the faults of its store and its processes. */
 export interface Target {
   readonly scenario: Scenario;
   readonly processFaults: readonly ProcessFault[];

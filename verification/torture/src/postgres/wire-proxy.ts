@@ -48,7 +48,7 @@ class Link {
     client.on('data', (bytes) => this.#fromClient(bytes));
     this.#server.on('data', (bytes) => this.#fromServer(bytes));
     client.on('close', () => {
-      // what is held reaches the server even if its client has gone
+      // held bytes reach the server even if their client has gone
       if (this.#held.length === 0 && !faults.requests) this.#server.end();
     });
     this.#server.on('close', () => {
