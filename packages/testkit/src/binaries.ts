@@ -18,7 +18,10 @@ const run = promisify(execFile);
 export type ServerName = 'redis' | 'valkey';
 
 /** All programs that the tests fetch. `redis-6` is older than Holdfast needs. */
-export type ProgramName = ServerName | 'redis-6' | 'mariadb' | 'prometheus' | 'victoria-metrics';
+export type ProgramName = ServerName | 'redis-6' | 'mariadb' | 'etcd' | CollectorName;
+
+/** The programs that collect metrics. */
+type CollectorName = 'prometheus' | 'victoria-metrics';
 
 /** A program that can be started. */
 export interface Binary {
@@ -95,6 +98,7 @@ const VERSION: Readonly<Record<ProgramName, RegExp>> = {
   'redis-6': /^Redis server v=(6\.\S+)/im,
   valkey: /^Valkey server v=(\S+)/im,
   mariadb: /\sVer (\S+)-MariaDB/,
+  etcd: /^etcd Version: (3\.[4-9]\S*|3\.\d\d\S*)/m,
   prometheus: /^prometheus, version ((?:2\.[4-9]\d|[3-9]|\d\d)\.\S+)/m,
   // that of Debian does not know its version
   'victoria-metrics': /^(.*)$/m,
@@ -104,6 +108,7 @@ const isServer = (name: ProgramName): boolean => !COLLECTORS.includes(name);
 
 function executable(name: ProgramName): string {
   if (name === 'mariadb') return 'mariadbd';
+  if (name === 'etcd') return 'etcd';
   return isServer(name) ? `${name}-server` : name;
 }
 
@@ -111,6 +116,7 @@ function executable(name: ProgramName): string {
 const SUITE: Partial<Readonly<Record<ProgramName, string>>> = {
   valkey: 'sid',
   'redis-6': 'bullseye',
+  etcd: 'trixie',
   prometheus: 'trixie',
   'victoria-metrics': 'trixie',
 };

@@ -67,6 +67,10 @@ function packaged(name: string): Packaged {
     const [packages, file] = [['mariadb-server-core'], 'usr/sbin/mariadbd'];
     return { packages, file, argv0: 'mariadbd', libraries: [...LIBRARIES, ...MARIADB] };
   }
+  if (name === 'etcd') {
+    const [packages, file] = [['etcd-server'], 'usr/bin/etcd'];
+    return { packages, file, argv0: 'etcd', libraries: ['libc6'] };
+  }
   if (name === 'redis-6') {
     // the loader of that suite has no option for `argv[0]`
     const packages = ['redis-server', 'redis-tools'];

@@ -31,6 +31,7 @@ export interface Program<T> {
   /** What `ready` returned. */
   readonly found: T;
   readonly pid: number;
+  readonly send: (signal: NodeJS.Signals) => void;
   /** Ends it at once, and keeps its folder. */
   readonly end: () => Promise<void>;
   /** Ends it at once, and removes its folder: its data is not needed again. */
@@ -67,6 +68,7 @@ export async function startProgram<T>(settings: ProgramSettings<T>): Promise<Pro
     child.kill(signal);
     await exit;
   };
+  const send = (one: NodeJS.Signals): void => void child.kill(one);
   const stop = async (): Promise<void> => {
     await end();
     removeFolder(folder);
@@ -80,7 +82,7 @@ export async function startProgram<T>(settings: ProgramSettings<T>): Promise<Pro
   try {
     const seen = await until(look, { within: START_MS, every: 20, what: `${name} is ready` });
     if (seen === 'gone') throw new Error(`${name} has ended:\n${read()}`);
-    return { found: seen.found, pid: child.pid ?? -1, end, stop };
+    return { found: seen.found, pid: child.pid ?? -1, send, end, stop };
   } catch (error) {
     await stop();
     throw error;
