@@ -13,6 +13,7 @@ const alias = {
   'holdfast-testkit': here('packages/testkit/src/index.ts'),
   'holdfast-postgres': here('packages/postgres/src/index.ts'),
   'holdfast-sqlite': here('packages/sqlite/src/index.ts'),
+  'holdfast-etcd': here('packages/etcd/src/index.ts'),
   'holdfast/register/contract': here('packages/holdfast/src/register-contract.ts'),
   'holdfast/register': here('packages/holdfast/src/register.ts'),
   holdfast: here('packages/holdfast/src/index.ts'),
@@ -110,7 +111,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'packages/{cli,dashboard,otel,postgres,sqlite}/test/unit/**/*.test.ts',
+            'packages/{cli,dashboard,otel,postgres,sqlite,etcd}/test/unit/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',
@@ -150,7 +151,7 @@ export default defineConfig({
           name: 'server',
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
-            'packages/{cli,otel,postgres,sqlite}/test/server/**/*.test.ts',
+            'packages/{cli,otel,postgres,sqlite,etcd}/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
           exclude: [...ALONE, ...LONG],

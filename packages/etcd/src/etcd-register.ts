@@ -1,0 +1,227 @@
+/**
+ * The register on etcd: one key for each state, replaced by a transaction that compares the
+ * revision of its last change. etcd counts revisions for all keys together, so a deleted key never
+ * has an old one again.
+ *
+ * Invariants:
+ * - A swap is sent once, unless etcd says that it executed nothing.
+ * - The messages of a swap are changes of the same transaction. Those that do not fit follow.
+ * - Reads are linearizable: etcd asks a majority before each.
+ */
+import {
+  type Change,
+  type Finding,
+  type Register,
+  RegisterError,
+  type Scanned,
+  type Swap,
+  type Swapped,
+  type TimeLimit,
+  type Versioned,
+} from 'holdfast/register';
+import { findingsOf } from './findings.js';
+import { type Answer, Gateway } from './gateway.js';
+import { base64, Names, partsOf, rangeOf, textOf, valueOf } from './keys.js';
+import { Listening } from './listening.js';
+import type { Settings } from './options.js';
+import { Sweeps } from './sweeps.js';
+
+/** The version of a key without a value. */
+const NONE = '0';
+/** etcd takes 128 operations in a transaction, and 1.5 MiB. */
+const OPERATIONS = 128;
+const BYTES = 1_000_000;
+/** The most keys of one request, and the operations of each in it. */
+const TOGETHER = 64;
+/** The keys of a page of a scan. */
+const PAGE = 200;
+
+/** A key and its value, as etcd tells them. Fields with 0 or an empty text are left out. */
+export interface KeyValue {
+  readonly key: string;
+  readonly value?: string;
+  readonly mod_revision: string;
+}
+
+export interface RangeAnswer {
+  readonly header: { readonly revision?: string };
+  readonly kvs?: readonly KeyValue[];
+  readonly more?: boolean;
+}
+
+export interface TxnAnswer {
+  readonly header: { readonly revision: string };
+  readonly succeeded?: boolean;
+  readonly responses?: readonly {
+    readonly response_range?: RangeAnswer;
+    readonly response_txn?: { readonly succeeded?: boolean };
+  }[];
+}
+
+/** The operations of a swap: those of its transaction, and messages that did not fit. */
+interface Parts {
+  readonly txn: object;
+  readonly rest: readonly object[];
+  readonly bytes: number;
+}
+
+export class EtcdRegister implements Register {
+  readonly label = 'etcd';
+  readonly stateMax: number;
+  readonly listen?: NonNullable<Register['listen']>;
+  readonly #gateway: Gateway;
+  readonly #names: Names;
+  readonly #sweeps: Sweeps;
+
+  constructor(endpoints: readonly string[], settings: Settings) {
+    this.stateMax = settings.stateMax;
+    this.#gateway = new Gateway(endpoints, settings);
+    this.#names = new Names(settings.root);
+    this.#sweeps = new Sweeps(this.#gateway, this.#names);
+    if (!settings.listen) return;
+    const listening = new Listening(this.#gateway, this.#names);
+    this.listen = (channel, listener) => listening.listen(channel, listener);
+  }
+
+  async read(key: string): Promise<Versioned> {
+    const range = { key: base64(this.#names.state(key)) };
+    const answer = await this.#gateway.call<RangeAnswer>('kv/range', range, 'read');
+    return versionedOf(answer.body.kvs?.[0], answer);
+  }
+
+  async readMany(keys: readonly string[]): Promise<readonly Versioned[]> {
+    const parts = Array.from({ length: Math.ceil(keys.length / TOGETHER) }, (_, at) =>
+      this.#readTogether(keys.slice(at * TOGETHER, (at + 1) * TOGETHER)),
+    );
+    return (await Promise.all(parts)).flat();
+  }
+
+  async swap(key: string, version: string, change: Change): Promise<Swapped> {
+    const { txn, rest } = this.#partsOf({ key, version, change }, 0, OPERATIONS);
+    const answer = await this.#gateway.call<TxnAnswer>('kv/txn', txn, 'change');
+    if (answer.body.succeeded !== true) return false;
+    this.#swapped(version, rest);
+    return swappedOf(change, answer);
+  }
+
+  async swapMany(swaps: readonly Swap[]): Promise<readonly Swapped[]> {
+    const groups: (readonly [Swap, Parts])[][] = [];
+    let bytes = Infinity;
+    for (const swap of swaps) {
+      const group = groups.at(-1) ?? [];
+      const parts = this.#partsOf(swap, group.length % TOGETHER, TOGETHER);
+      bytes += parts.bytes;
+      if (bytes > BYTES || group.length === TOGETHER) {
+        groups.push([]);
+        bytes = parts.bytes;
+      }
+      groups.at(-1)?.push([swap, parts]);
+    }
+    const settled = await Promise.allSettled(groups.map((group) => this.#swapTogether(group)));
+    const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    if (failures.length > 0) throw commonOf(failures as RegisterError[], groups.length);
+    return settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  }
+
+  async *scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned> {
+    const start = this.#names.state(prefix);
+    for (let from = start; ; ) {
+      const range = { ...rangeOf(start, from), limit: PAGE };
+      const answer = await within(this.#gateway.call<RangeAnswer>('kv/range', range, 'read'));
+      const { kvs = [], more = false } = answer.body;
+      for (const kv of kvs) {
+        from = `${textOf(kv.key)}\0`;
+        yield { key: this.#names.keyOf(textOf(kv.key)), found: versionedOf(kv, answer) };
+      }
+      if (!more) return;
+    }
+  }
+
+  async examine(): Promise<readonly Finding[]> {
+    return findingsOf(this.#gateway);
+  }
+
+  trouble(): string | undefined {
+    return this.#gateway.trouble;
+  }
+
+  /** Ends what measures the clocks. The watches end with their channels. */
+  async close(): Promise<void> {
+    this.#gateway.close();
+  }
+
+  async #readTogether(keys: readonly string[]): Promise<Versioned[]> {
+    const success = keys.map((key) => ({ request_range: { key: base64(this.#names.state(key)) } }));
+    const answer = await this.#gateway.call<TxnAnswer>('kv/txn', { success }, 'read');
+    return keys.map((_, at) => {
+      return versionedOf(answer.body.responses?.[at]?.response_range?.kvs?.[0], answer);
+    });
+  }
+
+  async #swapTogether(group: readonly (readonly [Swap, Parts])[]): Promise<Swapped[]> {
+    const success = group.map(([, { txn }]) => ({ request_txn: txn }));
+    const answer = await this.#gateway.call<TxnAnswer>('kv/txn', { success }, 'change');
+    return group.map(([{ version, change }, { rest }], at) => {
+      if (answer.body.responses?.[at]?.response_txn?.succeeded !== true) return false;
+      this.#swapped(version, rest);
+      return swappedOf(change, answer);
+    });
+  }
+
+  /** @param place a number that no other swap of its request has */
+  #partsOf({ key, version, change }: Swap, place: number, most: number): Parts {
+    const name = base64(this.#names.state(key));
+    const { state, forgetAt, messages } = change;
+    const value = valueOf(state, Math.min(forgetAt, Number.MAX_SAFE_INTEGER));
+    const own =
+      state === ''
+        ? { request_delete_range: { key: name } }
+        : { request_put: { key: name, value } };
+    const byChannel = new Map<string, string[]>();
+    for (const { channel, text } of messages) {
+      byChannel.set(channel, [...(byChannel.get(channel) ?? []), text]);
+    }
+    const puts = [...byChannel].map(([channel, texts]) => ({
+      request_put: {
+        key: base64(`${this.#names.messages(channel)}${place}`),
+        value: base64(JSON.stringify(texts)),
+      },
+    }));
+    const compare = [{ result: 'EQUAL', target: 'MOD', key: name, mod_revision: version }];
+    const success = [own, ...puts.slice(0, most - 1)];
+    const texts = messages.reduce((sum, { text }) => sum + text.length, 0);
+    return {
+      txn: { compare, success },
+      rest: puts.slice(most - 1),
+      bytes: value.length + 3 * texts + 2000 * success.length,
+    };
+  }
+
+  /** After a swap: messages that did not fit into its transaction, and a look for old keys. */
+  #swapped(version: string, rest: readonly object[]): void {
+    for (let from = 0; from < rest.length; from += OPERATIONS) {
+      const txn = { success: rest.slice(from, from + OPERATIONS) };
+      // a lost message is found by polling
+      void this.#gateway.call('kv/txn', txn, 'change').catch(() => undefined);
+    }
+    if (version === NONE) this.#sweeps.added();
+  }
+}
+
+function versionedOf(kv: KeyValue | undefined, { time, latest }: Answer<unknown>): Versioned {
+  if (kv === undefined) return { state: '', version: NONE, time, latest };
+  const { state, forgetAt } = partsOf(kv.value ?? '');
+  return { state: forgetAt <= time ? '' : state, version: kv.mod_revision, time, latest };
+}
+
+function swappedOf({ state }: Change, { body, time, latest }: Answer<TxnAnswer>): Swapped {
+  return { version: state === '' ? NONE : body.header.revision, time, latest };
+}
+
+/** The failure of several requests, of which some may have succeeded. */
+function commonOf(failures: readonly RegisterError[], requests: number): RegisterError {
+  const [first] = failures as [RegisterError];
+  const isSame = failures.every(({ kind }) => kind === first.kind);
+  if (isSame && failures.length === requests) return first;
+  return new RegisterError('unanswered', first.message, { cause: first });
+}

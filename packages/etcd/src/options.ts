@@ -1,0 +1,120 @@
+/** The options of this package and their checks. */
+import { HoldfastError } from 'holdfast';
+import type { FetchFunction } from './transport.js';
+
+/** Options of `etcd`. */
+export interface EtcdOptions {
+  /** The user, if etcd has authentication. Needs `password`. */
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  /**
+   * The beginning of all keys that are used, so of the keys that the user may read and write.
+   * Default `holdfast/`.
+   */
+  readonly root?: string | undefined;
+  /** False: no watches for messages, so waiters poll. Default true. */
+  readonly listen?: boolean | undefined;
+  /** The longest time of a request in ms. 100 to 60,000; default 3,000. */
+  readonly timeout?: number | undefined;
+  /**
+   * The most characters of the state of one key, which has all of its holders and waiters. A
+   * command that would make it longer is refused. 1,024 to 262,144; default 131,072, which is about
+   * 350 waiters.
+   */
+  readonly stateMax?: number | undefined;
+  /** Sends the requests: for certificates, proxies and other settings. Default: `fetch`. */
+  readonly fetch?: FetchFunction | undefined;
+}
+
+/** The options with their defaults. */
+export interface Settings {
+  readonly login: { readonly name: string; readonly password: string } | undefined;
+  readonly root: string;
+  readonly listen: boolean;
+  readonly timeout: number;
+  readonly stateMax: number;
+  readonly fetch: FetchFunction;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  ...['user', 'password', 'root', 'listen', 'timeout', 'stateMax', 'fetch'],
+]);
+
+/** The function of the time of the call: a program may replace it. */
+const usualFetch: FetchFunction = (url, init) => fetch(url, init);
+
+export function settingsOf(options: EtcdOptions): Settings {
+  if (typeof options !== 'object' || options === null) throw bad('options', 'an object', options);
+  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
+  if (unknown !== undefined) {
+    const all = [...OPTIONS].join(', ');
+    const message = `Holdfast: unknown option "${unknown}" (the options are ${all})`;
+    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: unknown });
+  }
+  const { root = 'holdfast/', listen = true, fetch: given } = options;
+  if (
+    typeof root !== 'string' ||
+    !/^[^\0]{1,200}$/u.test(root) ||
+    Buffer.from(root).toString() !== root
+  ) {
+    throw bad('root', 'a text of 1 to 200 characters', root);
+  }
+  if (typeof listen !== 'boolean') throw bad('listen', 'true or false', listen);
+  if (given !== undefined && typeof given !== 'function') {
+    throw bad('fetch', 'a function', given);
+  }
+  return {
+    ...{ root, listen, login: loginOf(options) },
+    timeout: whole('timeout', options.timeout, 3000, 100, 60_000),
+    stateMax: whole('stateMax', options.stateMax, 131_072, 1024, 262_144),
+    fetch: given ?? usualFetch,
+  };
+}
+
+function loginOf({ user, password }: EtcdOptions): Settings['login'] {
+  if (user === undefined && password === undefined) return undefined;
+  if (typeof user !== 'string' || user === '') throw bad('user', 'a non-empty text', user);
+  // it is in no message
+  if (typeof password !== 'string') throw bad('password', 'a text', typeof password);
+  return { name: user, password };
+}
+
+/** The URLs of the members, checked, without a slash at the end. */
+export function endpointsOf(given: unknown): string[] {
+  const all: unknown[] = Array.isArray(given) ? given : [given];
+  const endpoints = all.map(endpointOf);
+  if (endpoints.length === 0) throw bad('endpoints', 'at least one URL', given);
+  if (new Set(endpoints).size < endpoints.length) {
+    throw bad('endpoints', 'different URLs: each is one member', endpoints);
+  }
+  return endpoints;
+}
+
+function endpointOf(given: unknown): string {
+  const expected = 'a URL, as "http://127.0.0.1:2379", or an array of them';
+  if (typeof given !== 'string' || !URL.canParse(given)) throw bad('endpoints', expected, given);
+  const { protocol, username, password, origin, pathname, search, hash } = new URL(given);
+  if (!/^https?:$/.test(protocol)) throw bad('endpoints', expected, given);
+  if (username !== '' || password !== '') {
+    throw bad('endpoints', 'URLs without a user: use the options "user" and "password"', '…');
+  }
+  if (pathname !== '/' || search !== '' || hash !== '') {
+    throw bad('endpoints', 'URLs without a path', given);
+  }
+  return origin;
+}
+
+function whole(option: string, given: unknown, usual: number, min: number, max: number): number {
+  const value = given ?? usual;
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) {
+    return value as number;
+  }
+  throw bad(option, `a whole number from ${min} to ${max}`, given);
+}
+
+/** An error for an argument that is not valid. */
+function bad(option: string, expected: string, got: unknown): HoldfastError {
+  const shown = typeof got === 'object' && got !== null ? 'an object' : JSON.stringify(got);
+  const message = `Holdfast: option "${option}" must be ${expected}, not ${shown ?? typeof got}`;
+  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+}
