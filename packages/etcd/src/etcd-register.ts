@@ -10,9 +10,9 @@
  */
 import {
   type Change,
+  Collector,
   type Finding,
   type Register,
-  RegisterError,
   type Scanned,
   type Swap,
   type Swapped,
@@ -28,10 +28,9 @@ import { Sweeps } from './sweeps.js';
 
 /** The version of a key without a value. */
 const NONE = '0';
-/** etcd takes 128 operations in a transaction, and 1.5 MiB. */
+/** etcd takes this many operations in a transaction. */
 const OPERATIONS = 128;
-const BYTES = 1_000_000;
-/** The most keys of one request, and the operations of each in it. */
+/** The most keys of one request, and the operations of each of them. */
 const TOGETHER = 64;
 /** The keys of a page of a scan. */
 const PAGE = 200;
@@ -62,7 +61,6 @@ export interface TxnAnswer {
 interface Parts {
   readonly txn: object;
   readonly rest: readonly object[];
-  readonly bytes: number;
 }
 
 export class EtcdRegister implements Register {
@@ -72,55 +70,32 @@ export class EtcdRegister implements Register {
   readonly #gateway: Gateway;
   readonly #names: Names;
   readonly #sweeps: Sweeps;
+  readonly #reads: Collector<string, Versioned>;
+  readonly #swaps: Collector<Swap, Swapped>;
 
   constructor(endpoints: readonly string[], settings: Settings) {
     this.stateMax = settings.stateMax;
     this.#gateway = new Gateway(endpoints, settings);
     this.#names = new Names(settings.root);
     this.#sweeps = new Sweeps(this.#gateway, this.#names);
+    const terms = { max: TOGETHER, overlaps: true };
+    this.#reads = new Collector((keys) => this.#readAll(keys), terms);
+    // if the states of all together are too long for etcd, it refuses, and each is sent alone
+    this.#swaps = new Collector((swaps) => this.#swapAll(swaps), {
+      ...terms,
+      keyOf: ({ key }) => key,
+    });
     if (!settings.listen) return;
     const listening = new Listening(this.#gateway, this.#names);
     this.listen = (channel, listener) => listening.listen(channel, listener);
   }
 
-  async read(key: string): Promise<Versioned> {
-    const range = { key: base64(this.#names.state(key)) };
-    const answer = await this.#gateway.call<RangeAnswer>('kv/range', range, 'read');
-    return versionedOf(answer.body.kvs?.[0], answer);
+  read(key: string): Promise<Versioned> {
+    return this.#reads.add(key);
   }
 
-  async readMany(keys: readonly string[]): Promise<readonly Versioned[]> {
-    const parts = Array.from({ length: Math.ceil(keys.length / TOGETHER) }, (_, at) =>
-      this.#readTogether(keys.slice(at * TOGETHER, (at + 1) * TOGETHER)),
-    );
-    return (await Promise.all(parts)).flat();
-  }
-
-  async swap(key: string, version: string, change: Change): Promise<Swapped> {
-    const { txn, rest } = this.#partsOf({ key, version, change }, 0, OPERATIONS);
-    const answer = await this.#gateway.call<TxnAnswer>('kv/txn', txn, 'change');
-    if (answer.body.succeeded !== true) return false;
-    this.#swapped(version, rest);
-    return swappedOf(change, answer);
-  }
-
-  async swapMany(swaps: readonly Swap[]): Promise<readonly Swapped[]> {
-    const groups: (readonly [Swap, Parts])[][] = [];
-    let bytes = Infinity;
-    for (const swap of swaps) {
-      const group = groups.at(-1) ?? [];
-      const parts = this.#partsOf(swap, group.length % TOGETHER, TOGETHER);
-      bytes += parts.bytes;
-      if (bytes > BYTES || group.length === TOGETHER) {
-        groups.push([]);
-        bytes = parts.bytes;
-      }
-      groups.at(-1)?.push([swap, parts]);
-    }
-    const settled = await Promise.allSettled(groups.map((group) => this.#swapTogether(group)));
-    const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-    if (failures.length > 0) throw commonOf(failures as RegisterError[], groups.length);
-    return settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  swap(key: string, version: string, change: Change): Promise<Swapped> {
+    return this.#swaps.add({ key, version, change });
   }
 
   async *scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned> {
@@ -150,20 +125,35 @@ export class EtcdRegister implements Register {
     this.#gateway.close();
   }
 
-  async #readTogether(keys: readonly string[]): Promise<Versioned[]> {
-    const success = keys.map((key) => ({ request_range: { key: base64(this.#names.state(key)) } }));
+  async #readAll(keys: readonly string[]): Promise<Versioned[]> {
+    const ranges = keys.map((key) => ({ key: base64(this.#names.state(key)) }));
+    const [only] = ranges;
+    if (only !== undefined && ranges.length === 1) {
+      const answer = await this.#gateway.call<RangeAnswer>('kv/range', only, 'read');
+      return [versionedOf(answer.body.kvs?.[0], answer)];
+    }
+    const success = ranges.map((request_range) => ({ request_range }));
     const answer = await this.#gateway.call<TxnAnswer>('kv/txn', { success }, 'read');
     return keys.map((_, at) => {
       return versionedOf(answer.body.responses?.[at]?.response_range?.kvs?.[0], answer);
     });
   }
 
-  async #swapTogether(group: readonly (readonly [Swap, Parts])[]): Promise<Swapped[]> {
-    const success = group.map(([, { txn }]) => ({ request_txn: txn }));
-    const answer = await this.#gateway.call<TxnAnswer>('kv/txn', { success }, 'change');
-    return group.map(([{ version, change }, { rest }], at) => {
-      if (answer.body.responses?.[at]?.response_txn?.succeeded !== true) return false;
-      this.#swapped(version, rest);
+  /** Transactions inside of one have results of their own. */
+  async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
+    const most = swaps.length === 1 ? OPERATIONS : TOGETHER;
+    const all = swaps.map((swap, at) => this.#partsOf(swap, at, most));
+    const [first] = all as [Parts];
+    const success = all.map(({ txn }) => ({ request_txn: txn }));
+    const txn = swaps.length === 1 ? first.txn : { success };
+    const answer = await this.#gateway.call<TxnAnswer>('kv/txn', txn, 'change');
+    const results =
+      swaps.length === 1
+        ? [answer.body]
+        : (answer.body.responses ?? []).map(({ response_txn }) => response_txn);
+    return swaps.map(({ version, change }, at) => {
+      if (results[at]?.succeeded !== true) return false;
+      this.#swapped(version, all[at]?.rest ?? []);
       return swappedOf(change, answer);
     });
   }
@@ -189,12 +179,7 @@ export class EtcdRegister implements Register {
     }));
     const compare = [{ result: 'EQUAL', target: 'MOD', key: name, mod_revision: version }];
     const success = [own, ...puts.slice(0, most - 1)];
-    const texts = messages.reduce((sum, { text }) => sum + text.length, 0);
-    return {
-      txn: { compare, success },
-      rest: puts.slice(most - 1),
-      bytes: value.length + 3 * texts + 2000 * success.length,
-    };
+    return { txn: { compare, success }, rest: puts.slice(most - 1) };
   }
 
   /** After a swap: messages that did not fit into its transaction, and a look for old keys. */
@@ -216,12 +201,4 @@ function versionedOf(kv: KeyValue | undefined, { time, latest }: Answer<unknown>
 
 function swappedOf({ state }: Change, { body, time, latest }: Answer<TxnAnswer>): Swapped {
   return { version: state === '' ? NONE : body.header.revision, time, latest };
-}
-
-/** The failure of several requests, of which some may have succeeded. */
-function commonOf(failures: readonly RegisterError[], requests: number): RegisterError {
-  const [first] = failures as [RegisterError];
-  const isSame = failures.every(({ kind }) => kind === first.kind);
-  if (isSame && failures.length === requests) return first;
-  return new RegisterError('unanswered', first.message, { cause: first });
 }

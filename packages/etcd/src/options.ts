@@ -1,5 +1,5 @@
 /** The options of this package and their checks. */
-import { HoldfastError } from 'holdfast';
+import { badOption, flagOption, knownOptions, wholeOption } from 'holdfast/register';
 import type { FetchFunction } from './transport.js';
 
 /** Options of `etcd`. */
@@ -44,38 +44,28 @@ const OPTIONS: ReadonlySet<string> = new Set([
 const usualFetch: FetchFunction = (url, init) => fetch(url, init);
 
 export function settingsOf(options: EtcdOptions): Settings {
-  if (typeof options !== 'object' || options === null) throw bad('options', 'an object', options);
-  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
-  if (unknown !== undefined) {
-    const all = [...OPTIONS].join(', ');
-    const message = `Holdfast: unknown option "${unknown}" (the options are ${all})`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: unknown });
+  knownOptions('options', options, OPTIONS);
+  const { root = 'holdfast/', listen, timeout, stateMax, fetch: given } = options;
+  const isText = typeof root === 'string' && /^[^\0]{1,200}$/u.test(root);
+  if (!isText || Buffer.from(root).toString() !== root) {
+    throw badOption('root', 'a text of 1 to 200 characters', root);
   }
-  const { root = 'holdfast/', listen = true, fetch: given } = options;
-  if (
-    typeof root !== 'string' ||
-    !/^[^\0]{1,200}$/u.test(root) ||
-    Buffer.from(root).toString() !== root
-  ) {
-    throw bad('root', 'a text of 1 to 200 characters', root);
-  }
-  if (typeof listen !== 'boolean') throw bad('listen', 'true or false', listen);
   if (given !== undefined && typeof given !== 'function') {
-    throw bad('fetch', 'a function', given);
+    throw badOption('fetch', 'a function', given);
   }
   return {
-    ...{ root, listen, login: loginOf(options) },
-    timeout: whole('timeout', options.timeout, 3000, 100, 60_000),
-    stateMax: whole('stateMax', options.stateMax, 131_072, 1024, 262_144),
-    fetch: given ?? usualFetch,
+    ...{ root, login: loginOf(options), fetch: given ?? usualFetch },
+    listen: flagOption('listen', listen, true),
+    timeout: wholeOption('timeout', timeout, 3000, 100, 60_000),
+    stateMax: wholeOption('stateMax', stateMax, 131_072, 1024, 262_144),
   };
 }
 
 function loginOf({ user, password }: EtcdOptions): Settings['login'] {
   if (user === undefined && password === undefined) return undefined;
-  if (typeof user !== 'string' || user === '') throw bad('user', 'a non-empty text', user);
+  if (typeof user !== 'string' || user === '') throw badOption('user', 'a non-empty text', user);
   // it is in no message
-  if (typeof password !== 'string') throw bad('password', 'a text', typeof password);
+  if (typeof password !== 'string') throw badOption('password', 'a text', typeof password);
   return { name: user, password };
 }
 
@@ -83,38 +73,24 @@ function loginOf({ user, password }: EtcdOptions): Settings['login'] {
 export function endpointsOf(given: unknown): string[] {
   const all: unknown[] = Array.isArray(given) ? given : [given];
   const endpoints = all.map(endpointOf);
-  if (endpoints.length === 0) throw bad('endpoints', 'at least one URL', given);
+  if (endpoints.length === 0) throw badOption('endpoints', 'at least one URL', given);
   if (new Set(endpoints).size < endpoints.length) {
-    throw bad('endpoints', 'different URLs: each is one member', endpoints);
+    throw badOption('endpoints', 'different URLs: each is one member', endpoints);
   }
   return endpoints;
 }
 
 function endpointOf(given: unknown): string {
   const expected = 'a URL, as "http://127.0.0.1:2379", or an array of them';
-  if (typeof given !== 'string' || !URL.canParse(given)) throw bad('endpoints', expected, given);
+  if (typeof given !== 'string' || !URL.canParse(given))
+    throw badOption('endpoints', expected, given);
   const { protocol, username, password, origin, pathname, search, hash } = new URL(given);
-  if (!/^https?:$/.test(protocol)) throw bad('endpoints', expected, given);
+  if (!/^https?:$/.test(protocol)) throw badOption('endpoints', expected, given);
   if (username !== '' || password !== '') {
-    throw bad('endpoints', 'URLs without a user: use the options "user" and "password"', '…');
+    throw badOption('endpoints', 'URLs without a user: use the options "user" and "password"', '…');
   }
   if (pathname !== '/' || search !== '' || hash !== '') {
-    throw bad('endpoints', 'URLs without a path', given);
+    throw badOption('endpoints', 'URLs without a path', given);
   }
   return origin;
-}
-
-function whole(option: string, given: unknown, usual: number, min: number, max: number): number {
-  const value = given ?? usual;
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) {
-    return value as number;
-  }
-  throw bad(option, `a whole number from ${min} to ${max}`, given);
-}
-
-/** An error for an argument that is not valid. */
-function bad(option: string, expected: string, got: unknown): HoldfastError {
-  const shown = typeof got === 'object' && got !== null ? 'an object' : JSON.stringify(got);
-  const message = `Holdfast: option "${option}" must be ${expected}, not ${shown ?? typeof got}`;
-  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
