@@ -21,7 +21,19 @@ export interface Moment {
   readonly wall: number;
 }
 
-export const momentOf = (): Moment => ({ at: performance.now(), wall: Date.now() });
+/** Both clocks. A process may lose the processor between two reads: then it reads again. */
+export function momentOf(): Moment {
+  let best: Moment = { at: 0, wall: 0 };
+  let took = Infinity;
+  for (let tries = 0; tries < 5 && took > 0.5; tries += 1) {
+    const at = performance.now();
+    const wall = Date.now();
+    const ms = performance.now() - at;
+    if (ms < took) best = { at, wall };
+    took = Math.min(took, ms);
+  }
+  return best;
+}
 
 /** By how much a clock is ahead of the monotonic clock of this process, in ms. */
 export interface Bounds {
@@ -31,7 +43,7 @@ export interface Bounds {
 
 /** How much faster or slower two clocks may run: Linux adjusts each by at most 0.05 %. */
 const DRIFT = 0.001;
-/** Bounds that are older, in ms, are not used: the clock may have been set since. */
+/** The clock of an endpoint without an answer for so long, in ms, may have been set since. */
 const AGE_MAX = 120_000;
 /** The part of a second that `Date` leaves out, in ms. */
 const SECOND = 1000;
@@ -42,39 +54,49 @@ function doubt(then: Moment, now: Moment): number {
   return ran * DRIFT + Math.abs(now.wall - then.wall - (now.at - then.at));
 }
 
-const widened = ({ lower, upper }: Bounds, by: number): Bounds => {
-  return { lower: lower - by, upper: upper + by };
-};
+/** One bound, and when it was measured. */
+interface Measured {
+  readonly bound: number;
+  readonly then: Moment;
+}
 
-/** The clock of one endpoint. */
+/** The clock of one endpoint. Each bound is widened from the moment at which it was measured. */
 export class EndpointClock {
-  #bounds: Bounds | undefined;
-  #measured: Moment | undefined;
+  #lower: Measured | undefined;
+  #upper: Measured | undefined;
+  /** The last answer. */
+  #seen = -Infinity;
 
   /**
    * An answer came. Returns false if the clock cannot have run evenly: it was set, or this process
    * was suspended.
    */
   saw(date: number, sent: Moment, got: Moment): boolean {
-    const raw = { lower: date - got.at, upper: date + SECOND - sent.at };
-    const fresh = widened(raw, doubt(sent, got));
+    const wrong = doubt(sent, got);
+    const lower = { bound: date - got.at - wrong, then: got };
+    const upper = { bound: date + SECOND - sent.at + wrong, then: got };
     const before = this.at(got);
-    const lower = Math.max(before?.lower ?? -Infinity, fresh.lower);
-    const upper = Math.min(before?.upper ?? Infinity, fresh.upper);
-    const agrees = lower <= upper;
-    this.#bounds = agrees ? { lower, upper } : fresh;
-    this.#measured = got;
-    return agrees;
+    this.#seen = got.at;
+    const agrees =
+      before !== undefined && lower.bound <= before.upper && upper.bound >= before.lower;
+    if (!agrees || lower.bound > before.lower) this.#lower = lower;
+    if (!agrees || upper.bound < before.upper) this.#upper = upper;
+    return agrees || before === undefined;
   }
 
   at(now: Moment): Bounds | undefined {
-    if (this.#bounds === undefined || this.#measured === undefined) return undefined;
-    if (now.at - this.#measured.at > AGE_MAX) return undefined;
-    return widened(this.#bounds, doubt(this.#measured, now));
+    const [lower, upper] = [this.#lower, this.#upper];
+    if (lower === undefined || upper === undefined || now.at - this.#seen > AGE_MAX) {
+      return undefined;
+    }
+    return {
+      lower: lower.bound - doubt(lower.then, now),
+      upper: upper.bound + doubt(upper.then, now),
+    };
   }
 
   forget(): void {
-    this.#bounds = undefined;
+    this.#lower = undefined;
   }
 }
 

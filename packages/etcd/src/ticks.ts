@@ -14,9 +14,11 @@ const STEP_MS = 25;
 const HUNT_MS = 3000;
 /** Bounds of this width are narrow, in ms. */
 const FINE_MS = 8;
-/** The requests that make the bounds narrow again, and how often that is done, in ms. */
+/** Requests at the most that make the bounds narrow again. */
 const AIMED = 5;
-const KEEP_MS = 30_000;
+/** How often that is done while calls come, and while none come, in ms. */
+const BUSY_MS = 3000;
+const IDLE_MS = 30_000;
 /** In ms. */
 const SECOND = 1000;
 
@@ -36,6 +38,8 @@ export class Ticks {
   #content = -Infinity;
   /** Changes with `close`. */
   #opened = {};
+  /** The next time at which bounds that are not narrow are made so. */
+  #next = -Infinity;
 
   constructor(terms: TickTerms) {
     this.#terms = terms;
@@ -46,7 +50,10 @@ export class Ticks {
     const { clocks } = this.#terms;
     const now = clocks.now();
     const width = widthOf(clocks.median(now));
-    if (width <= READY_MS || (width < Infinity && now.at < this.#content)) return undefined;
+    if (width <= READY_MS || (width < Infinity && now.at < this.#content)) {
+      if (width > FINE_MS && now.at > this.#next) this.#keepAll();
+      return undefined;
+    }
     this.#hunt ??= this.#search().finally(() => (this.#hunt = undefined));
     return this.#hunt;
   }
@@ -76,8 +83,13 @@ export class Ticks {
     ]).catch(() => undefined);
     const median = clocks.median();
     if (median === undefined) throw failure;
-    this.#content = clocks.now().at + KEEP_MS;
-    if (this.#opened !== opened) return;
+    this.#content = clocks.now().at + IDLE_MS;
+    if (this.#opened === opened) this.#keepAll();
+  }
+
+  #keepAll(): void {
+    const { clocks, count } = this.#terms;
+    this.#next = clocks.now().at + BUSY_MS;
     for (let endpoint = 0; endpoint < count; endpoint += 1) this.#keep(endpoint, 0);
   }
 
@@ -125,10 +137,11 @@ export class Ticks {
     clearTimeout(this.#keepers.get(endpoint));
     const opened = this.#opened;
     const run = async (): Promise<void> => {
-      let asked = 0;
-      const isOver = (): boolean => this.#opened !== opened || ++asked > 2 * AIMED;
+      let looks = 0;
+      // two looks for each request
+      const isOver = (): boolean => this.#opened !== opened || ++looks > 2 * AIMED;
       await this.#narrow(endpoint, FINE_MS, isOver, true);
-      if (this.#opened === opened) this.#keep(endpoint, KEEP_MS);
+      if (this.#opened === opened) this.#keep(endpoint, IDLE_MS);
     };
     this.#keepers.set(endpoint, setTimeout(() => void run(), ms).unref());
   }

@@ -16,13 +16,14 @@ export function checkMs(ms: unknown, least: number): void {
 /** Extends a lease to at least `ms` from now. Resolves to the remaining time. */
 export async function extendLease(lease: Lease, grantor: Grantor, ms: number): Promise<number> {
   const { clock } = grantor;
-  // a slow answer leaves less than requested: the next request asks for more
+  // an answer that is slow, or whose time is known by bounds, leaves less than was requested: the
+  // next request asks for more
   let late = 0;
   for (let tries = 0; tries < EXTENSIONS_MAX; tries++) {
     const asked = clock.now();
     const left = await extendOnce(lease, grantor, ms, late);
     if (left >= ms) return left;
-    late = 2 * (clock.now() - asked);
+    late = Math.max(2 * (clock.now() - asked), late + ms - left);
   }
   const message =
     `Holdfast: "${lease.key}" was not extended to ${ms} ms, as the store answers too slowly; ` +

@@ -52,8 +52,9 @@ export function allOfOrder(backend: Backend): void {
     const circles: string[][] = [];
     // the commands of one turn on different keys are executed in any order, so a lock may be
     // awaited for a moment before a later one is released
-    const remote = { redis: 20, sentinel: 20, cluster: 20, postgres: 1000, sqlite: 1000 };
-    const looks = { memory: 1, register: 20, quorum: 1000, ...remote }[backend.store];
+    const remote = { redis: 20, sentinel: 20, cluster: 20 };
+    const registers = { quorum: 1000, postgres: 1000, sqlite: 1000, etcd: 1000 };
+    const looks = { memory: 1, register: 20, ...remote, ...registers }[backend.store];
     const watching = (async () => {
       for (let seen = 0; going && 'localHandOffs' in options; ) {
         const found = await circle(instances[0] as Holdfast, keys);

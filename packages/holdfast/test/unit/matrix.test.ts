@@ -26,14 +26,14 @@ const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 R
 
 const UNIT = [
   ...['mutex.memory', 'register.suites', 'quorum.suites'].map((file) => `unit/${file}`),
-  ...['quorum', 'cluster', 'sentinel', 'glide', 'postgres', 'sqlite'].map(
+  ...['quorum', 'cluster', 'sentinel', 'glide', 'postgres', 'sqlite', 'etcd'].map(
     (name) => `server/${name}.suites`,
   ),
 ].map((file) => `packages/holdfast/test/${file}.test.ts`);
 
 /** Other stores and deployments; their processes have no suite of their own. */
 const OTHERS = [
-  ...['register in memory', 'quorum in memory', 'quorum of 3', 'postgres', 'sqlite'],
+  ...['register in memory', 'quorum in memory', 'quorum of 3', 'postgres', 'sqlite', 'etcd'],
   ...['cluster of redis', 'sentinels'],
 ];
 
