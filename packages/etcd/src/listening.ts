@@ -38,24 +38,37 @@ interface Said {
 export class Listening {
   readonly #gateway: Gateway;
   readonly #names: Names;
+  readonly #every: number;
 
-  constructor(gateway: Gateway, names: Names) {
+  /** @param every the time between two messages to itself, in ms */
+  constructor(gateway: Gateway, names: Names, every: number = ECHO_EVERY_MS) {
     this.#gateway = gateway;
     this.#names = names;
+    this.#every = every;
   }
 
   /** Resolves when messages of the channel arrive. */
   async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
-    const watch = new Watch(this.#gateway, this.#names.messages(channel), listener);
+    const prefix = this.#names.messages(channel);
+    const watch = new Watch({ gateway: this.#gateway, prefix, listener, every: this.#every });
     await watch.open();
     return watch;
   }
+}
+
+interface WatchTerms {
+  readonly gateway: Gateway;
+  /** The beginning of the keys of the channel. */
+  readonly prefix: string;
+  readonly listener: MessageListener;
+  readonly every: number;
 }
 
 class Watch {
   readonly #gateway: Gateway;
   readonly #prefix: string;
   readonly #listener: MessageListener;
+  readonly #every: number;
   /** The last revision that it has seen; `0` if changes are missed anyway. */
   #seen = 0n;
   #pause = 0;
@@ -66,10 +79,11 @@ class Watch {
   #echoed: () => void = () => undefined;
   #isClosed = false;
 
-  constructor(gateway: Gateway, prefix: string, listener: MessageListener) {
+  constructor({ gateway, prefix, listener, every }: WatchTerms) {
     this.#gateway = gateway;
     this.#prefix = prefix;
     this.#listener = listener;
+    this.#every = every;
   }
 
   /** Opens a stream, and resolves when etcd watches. */
@@ -94,7 +108,7 @@ class Watch {
     if (this.#isClosed) return stream.abort();
     this.#pause = 0;
     this.#listener.up();
-    this.#plan(ECHO_EVERY_MS, () => void this.#check(stream));
+    this.#plan(this.#every, () => void this.#check(stream));
   }
 
   /** Ends the watch, and removes its messages. */
@@ -186,7 +200,7 @@ class Watch {
       const put = { key: base64(`${this.#prefix}${ECHO}`), value: '' };
       const sent = this.#gateway.call('kv/put', put, 'change');
       await Promise.race([Promise.all([sent, arrived]), late]);
-      this.#plan(ECHO_EVERY_MS, () => void this.#check(stream));
+      this.#plan(this.#every, () => void this.#check(stream));
     } catch {
       // perhaps it waits for a revision that does not come
       this.#seen = 0n;

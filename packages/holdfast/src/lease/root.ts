@@ -26,6 +26,12 @@ import type { Due } from './due-heap.js';
 import { expiry, LOSS, type LossReason } from './loss.js';
 import type { RenewalGroup } from './schedule.js';
 
+/**
+ * A lease that ends so soon before `maxHold`, in ms, ends because of it. The last renewal may leave
+ * less than it asked for: the time of an answer is known by bounds.
+ */
+const NEAR_MS = 50;
+
 /** A grant of the store, as this process received it. */
 export interface Grant {
   readonly fence: number;
@@ -302,7 +308,7 @@ export class Hold {
   }
 
   endReason(): LossReason {
-    return this.validUntil >= this.holdUntil ? 'max-hold' : 'expired';
+    return this.validUntil >= this.holdUntil - NEAR_MS ? 'max-hold' : 'expired';
   }
 
   /** Nothing changes if it has ended before. */
