@@ -17,6 +17,7 @@ interface Status {
 
 export async function findingsOf(gateway: Gateway): Promise<Finding[]> {
   const { endpoints, clocks } = gateway;
+  await gateway.ready();
   const each = await Promise.all(endpoints.map((_, at) => ofMember(gateway, at)));
   return [...each.flat(), ...(await ofCluster(gateway)), ...ofClocks(clocks, endpoints)];
 }

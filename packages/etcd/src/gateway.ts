@@ -56,6 +56,11 @@ export class Gateway {
     return this.#trouble;
   }
 
+  /** Waits until the clocks are known, or none can be. */
+  async ready(): Promise<void> {
+    await this.#ticks.ready()?.catch(() => undefined);
+  }
+
   /** A request, and the time of its answer. */
   async call<T>(path: string, body: object, kind: Repeatable): Promise<Answer<T>> {
     await this.#ticks.ready();
