@@ -6,6 +6,9 @@ import { printable } from './view/words.js';
 const POSTGRES = /^postgres(?:ql)?:\/\//;
 /** Before the path of a file. */
 const SQLITE = 'sqlite:';
+/** The members have commas between them. */
+const ETCD = /^etcd(s?):\/\/(?:([^@/]*)@)?([^@/]*)\/?$/;
+const ETCD_PORT = 2379;
 
 export interface Database {
   readonly store: HoldfastStore;
@@ -15,12 +18,13 @@ export interface Database {
 
 /** True for the URL of a database. */
 export function isDatabase(url: string): boolean {
-  return POSTGRES.test(url) || url.startsWith(SQLITE);
+  return POSTGRES.test(url) || url.startsWith(SQLITE) || /^etcds?:\/\//.test(url);
 }
 
 /** @throws a usage error if the package is missing */
 export async function databaseAt(url: string, table: string | undefined): Promise<Database> {
   if (url.startsWith(SQLITE)) return fileAt(url.slice(SQLITE.length), table);
+  if (!POSTGRES.test(url)) return etcdAt(url, table);
   const { postgres } = await installed(POSTGRES_PARTS, () => import('holdfast-postgres'));
   const store = postgres(url, table === undefined ? {} : { table });
   return { store, name: nameOf(url) };
@@ -33,6 +37,32 @@ async function fileAt(path: string, table: string | undefined): Promise<Database
   if (table !== undefined) throw usage('a file has no --table', 'use another file, or --prefix');
   const { sqlite } = await installed(SQLITE_PARTS, () => import('holdfast-sqlite'));
   return { store: sqlite(path), name: `the file ${printable(path)}` };
+}
+
+async function etcdAt(url: string, table: string | undefined): Promise<Database> {
+  if (table !== undefined) throw usage('etcd has no --table', 'use --prefix');
+  const [, tls = '', login, members = ''] = ETCD.exec(url) ?? [];
+  const endpoints = members.split(',').map((member) => {
+    const address = /:\d+$/.test(member) ? member : `${member}:${ETCD_PORT}`;
+    return `http${tls}://${address}`;
+  });
+  if (!endpoints.every((one) => URL.canParse(one))) {
+    throw usage('etcd:// needs hosts', 'give --url etcd://user:password@a:2379,b:2379,c:2379');
+  }
+  const { etcd } = await installed(ETCD_PARTS, () => import('holdfast-etcd'));
+  const store = etcd(endpoints, login === undefined ? {} : loginOf(login));
+  return { store, name: `etcd ${printable(members)}` };
+}
+
+function loginOf(text: string): { user: string; password: string } {
+  const [user = '', password = ''] = text.split(/:(.*)/s).map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      throw usage('the user of the URL is not encoded', 'write %25 for %, and %40 for @');
+    }
+  });
+  return { user, password };
 }
 
 /** The text of a URL may contain a password, so it is not shown whole. */
@@ -52,6 +82,8 @@ const SQLITE_PARTS: Parts = {
   store: 'SQLite',
   packages: ['holdfast-sqlite', 'better-sqlite3'],
 };
+
+const ETCD_PARTS: Parts = { store: 'etcd', packages: ['holdfast-etcd'] };
 
 async function installed<T>({ store, packages }: Parts, load: () => Promise<T>): Promise<T> {
   try {

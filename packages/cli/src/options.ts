@@ -33,7 +33,7 @@ export function common(command: Command): Command {
       new Option(
         '--url <url>',
         'server: redis://, rediss:// (TLS), redis+cluster://, redis+sentinel:// or a socket ' +
-          'path; repeat it for a quorum; or postgres://, sqlite:',
+          'path; repeat it for a quorum; or postgres://, sqlite:, etcd://',
       )
         .argParser(collect)
         .default([], 'REDIS_URL, or redis://127.0.0.1:6379'),
