@@ -1,6 +1,7 @@
 /**
  * Builds the folder of a companion package (`holdfast-otel`, `holdfast-dashboard`,
- * `holdfast-postgres`, `holdfast-sqlite`) for both module systems, from the output of the build:
+ * `holdfast-postgres`, `holdfast-sqlite`, `holdfast-etcd`) for both module systems, from the output
+ * of the build:
  *
  *     esm/    the modules, as the compiler wrote them
  *     cjs/    the same, in one file for `require`

@@ -32,7 +32,7 @@ if (first.status !== 0) process.exit(first.status ?? 1);
 const { version, repository, homepage, bugs } = read(join(own, 'package.json'));
 
 // the command line needs the dashboard
-const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'cli'];
+const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'etcd', 'cli'];
 for (const name of others) {
   const problem = problemOf(read(join(packages, name, 'package.json')));
   if (problem === undefined) continue;

@@ -42,6 +42,7 @@ const CHECKS = [
   { name: 'publint-otel', command: 'publint packages/otel --strict' },
   { name: 'publint-postgres', command: 'publint packages/postgres --strict' },
   { name: 'publint-sqlite', command: 'publint packages/sqlite --strict' },
+  { name: 'publint-etcd', command: 'publint packages/etcd --strict' },
   { name: 'publint-dashboard', command: 'publint packages/dashboard --strict' },
   { name: 'attw-dashboard', command: 'attw --pack packages/dashboard --profile esm-only' },
   { name: 'attw-otel', command: 'attw --pack packages/otel --profile esm-only' },
@@ -51,6 +52,7 @@ const CHECKS = [
     command: 'attw --pack packages/postgres --profile esm-only --exclude-entrypoints holdfast.sql',
   },
   { name: 'attw-sqlite', command: 'attw --pack packages/sqlite --profile esm-only' },
+  { name: 'attw-etcd', command: 'attw --pack packages/etcd --profile esm-only' },
   { name: 'attw', command: 'attw --pack packages/holdfast/publish' },
   {
     name: 'api',

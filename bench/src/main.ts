@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { startServer } from 'holdfast-testkit';
 import { drawPictures } from './draw/pictures.js';
 import { drawScale } from './draw/scale-pictures.js';
+import { printEtcd } from './consensus.js';
 import { printFiles } from './files.js';
 import { printIdle } from './idle.js';
 import { installPeers } from './install.js';
@@ -121,6 +122,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.list) return printLists(settings);
   if (settings.overload) return printOverload(settings);
   if (settings.files) return printFiles(settings);
+  if (settings.etcd) return printEtcd(settings);
   if (settings.short) return printShortPaths(settings);
   await printSizes();
   if (settings.size) return;

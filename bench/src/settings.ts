@@ -124,6 +124,8 @@ export interface Settings {
   readonly overload: boolean;
   /** Measures only locks in a file, beside a lock file. */
   readonly files: boolean;
+  /** Measures only locks on etcd, beside its own lock. */
+  readonly etcd: boolean;
   /** Measures only what the short paths of the scripts earn. */
   readonly short: boolean;
   /** The arguments as given, for the result. */
@@ -161,6 +163,7 @@ export const USAGE: string = `npm run bench -- [options]
   --overload       measures only contenders beside busy loops, on one server and on a quorum
   --list           measures only the listing of 100,000 and 1,000,000 locks
   --files          measures only locks in a file of SQLite, beside a lock file
+  --etcd           measures only locks on etcd, beside bare transactions and its own lock
   --short          measures only what each short path of the scripts earns
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
@@ -196,6 +199,7 @@ export function readSettings(args: string[]): Settings | undefined {
       list: { type: 'boolean', default: false },
       overload: { type: 'boolean', default: false },
       files: { type: 'boolean', default: false },
+      etcd: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
     },
   });
@@ -233,6 +237,7 @@ export function readSettings(args: string[]): Settings | undefined {
     list: values.list,
     overload: values.overload,
     files: values.files,
+    etcd: values.etcd,
     short: values.short,
     command: ['npm run bench --', ...args].join(' '),
   };

@@ -57,7 +57,7 @@ function doubt(then: Moment, now: Moment): number {
 /** One bound, and when it was measured. */
 interface Measured {
   readonly bound: number;
-  readonly then: Moment;
+  readonly moment: Moment;
 }
 
 /** The clock of one endpoint. Each bound is widened from the moment at which it was measured. */
@@ -73,8 +73,8 @@ export class EndpointClock {
    */
   saw(date: number, sent: Moment, got: Moment): boolean {
     const wrong = doubt(sent, got);
-    const lower = { bound: date - got.at - wrong, then: got };
-    const upper = { bound: date + SECOND - sent.at + wrong, then: got };
+    const lower = { bound: date - got.at - wrong, moment: got };
+    const upper = { bound: date + SECOND - sent.at + wrong, moment: got };
     const before = this.at(got);
     this.#seen = got.at;
     const agrees =
@@ -90,8 +90,8 @@ export class EndpointClock {
       return undefined;
     }
     return {
-      lower: lower.bound - doubt(lower.then, now),
-      upper: upper.bound + doubt(upper.then, now),
+      lower: lower.bound - doubt(lower.moment, now),
+      upper: upper.bound + doubt(upper.moment, now),
     };
   }
 
@@ -137,7 +137,7 @@ export class Clocks {
   }
 }
 
-/** The clocks of all endpoints of this process, by what sends the requests and by their URLs. */
+/** The clocks of all endpoints of this process, by the function that sends the requests, and by URL. */
 const shared = new WeakMap<object, Map<string, EndpointClock>>();
 
 /** The clock of an endpoint, which all registers of this process share. */

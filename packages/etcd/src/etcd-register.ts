@@ -120,7 +120,7 @@ export class EtcdRegister implements Register {
     return this.#gateway.trouble;
   }
 
-  /** Ends what measures the clocks. The watches end with their channels. */
+  /** Ends the measurement of the clocks. The watches end with their channels. */
   async close(): Promise<void> {
     this.#gateway.close();
   }

@@ -1,10 +1,10 @@
 /**
- * The meaning of a failed request for a lock. The codes are those of gRPC; where one code stands for
- * several outcomes, the words of etcd decide. See `api/v3rpc/rpctypes/error.go` of etcd.
+ * The meaning of a failed request for a lock. The codes are those of gRPC; where one code stands
+ * for several outcomes, the words of etcd decide. See `api/v3rpc/rpctypes/error.go` of etcd.
  */
 import { RegisterError, type RegisterErrorKind } from 'holdfast/register';
 
-/** What is known of a failed request, and what may help. */
+/** The meaning of a failed request. */
 interface Meaning {
   readonly kind: RegisterErrorKind;
   /** True if it did not reach the server, or was not executed: another endpoint may execute it. */
@@ -29,8 +29,10 @@ export class EtcdFailure extends RegisterError {
 }
 
 /** Codes of connections that were never made, so nothing was sent. */
-const UNSENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT|ERR_(TLS|SSL)_\w+|\w*(CERT|SIGNATURE)\w*)$/;
+const UNSENT = new RegExp(
+  '^(ECONNREFUSED|ENOTFOUND|EAI_\\w+|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|' +
+    'UND_ERR_CONNECT_TIMEOUT|ERR_(TLS|SSL)_\\w+|\\w*(CERT|SIGNATURE)\\w*)$',
+);
 
 /** A request without an answer of HTTP. */
 export function noAnswer(endpoint: string, error: unknown): EtcdFailure {

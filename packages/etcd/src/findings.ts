@@ -1,4 +1,4 @@
-/** What endangers locks on etcd, for `Holdfast.doctor`. */
+/** Findings about etcd, for `Holdfast.doctor`. */
 import type { Finding } from 'holdfast/register';
 import { type Clocks, widthOf } from './clocks.js';
 import type { Gateway } from './gateway.js';

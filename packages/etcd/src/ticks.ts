@@ -94,8 +94,8 @@ export class Ticks {
   }
 
   /**
-   * Asks until the bounds of an endpoint are narrow, or it is over. Resolves to a failure that ended
-   * it.
+   * Asks until the bounds of an endpoint are narrow, or it is over. Resolves to a failure that
+   * ended it.
    */
   async #narrow(
     endpoint: number,

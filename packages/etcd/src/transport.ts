@@ -1,4 +1,4 @@
-/** What this package needs of `fetch`, and one request with it. */
+/** The parts of `fetch` that this package uses, and one request with it. */
 import { EtcdFailure, noAnswer, refusal } from './failures.js';
 
 /** A request. */

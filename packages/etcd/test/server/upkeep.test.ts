@@ -5,6 +5,7 @@ import { makeCertificate, startEtcd, until } from 'holdfast-testkit';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { EtcdRegister } from '../../src/etcd-register.js';
 import { etcd, type FetchFunction } from '../../src/index.js';
+import { rangeOf } from '../../src/keys.js';
 import { settingsOf } from '../../src/options.js';
 import { FaultyFetch } from '../faulty-fetch.js';
 import { onCluster } from '../support.js';
@@ -13,8 +14,7 @@ const test = onCluster({ members: 3 });
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 async function countOf(prefix: string): Promise<number> {
-  const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
-  const range = { key: base64(prefix), range_end: base64(end), count_only: true };
+  const range = { ...rangeOf(prefix), count_only: true };
   const { count = '0' } = await test.request<{ count?: string }>('kv/range', range);
   return Number(count);
 }
@@ -140,7 +140,7 @@ describe('the doctor', () => {
 });
 
 describe('TLS', () => {
-  it('works with a certificate that `fetch` knows, and says what is missing', async () => {
+  it('works with a certificate that `fetch` knows, and an error names the missing one', async () => {
     const certificate = await makeCertificate();
     await using cluster = await startEtcd({ certificate });
     const [endpoint = ''] = cluster.endpoints;

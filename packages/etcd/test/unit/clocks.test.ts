@@ -65,7 +65,7 @@ const pause = fc.integer({ min: 0, max: 4000 });
 const way = fc.integer({ min: 0, max: 400 });
 
 describe('the clock of one server', () => {
-  it('is within its bounds, whatever the answers take, and they become narrow', () => {
+  it('is within its bounds, fast and slow answers alike, and they become narrow', () => {
     fc.assert(
       fc.property(offset, fc.array(fc.tuple(pause, way, way), { minLength: 1 }), (ahead, asks) => {
         const world = new World(ahead);

@@ -177,7 +177,7 @@ describe('a release', () => {
     const args = [release, '--repository', address];
     const tarballs = (await command(process.execPath, args)).trim().split('\n');
     const manifests = await Promise.all(tarballs.map((path) => packed(path, 'package.json')));
-    const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'cli'];
+    const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'etcd', 'cli'];
     const names = ['holdfast', ...others.map((name) => `holdfast-${name}`)];
     const folders = [undefined, ...others.map((name) => `packages/${name}`)];
     for (const [at, text] of manifests.entries()) {
@@ -195,7 +195,7 @@ describe('a release', () => {
     }
     const [page] = await Promise.all(tarballs.map((path) => packed(path, 'README.md')));
     expect(page).toContain(`](${address}/blob/v0.1.0/docs/`);
-    await companions(tarballs.slice(0, 5));
+    await companions(tarballs.slice(0, 6));
   });
 
   /** The companion packages load in both module systems, and their types are found in both. */
@@ -219,6 +219,7 @@ describe('a release', () => {
       const stop = instrument(holdfast);
       postgres(async () => []);
       sqlite('locks.db');
+      etcd('http://127.0.0.1:2379');
       const view = dashboard(holdfast, { authorize: () => 'read' });
       void view.fetch(new Request('http://localhost/')).then(async (page) => {
         stop();
@@ -231,6 +232,7 @@ describe('a release', () => {
         'holdfast-dashboard': 'dashboard',
         'holdfast-postgres': 'postgres',
         'holdfast-sqlite': 'sqlite',
+        'holdfast-etcd': 'etcd',
       };
       const lines = Object.entries(names).map(([name, used]) =>
         how === 'require'

@@ -1,5 +1,7 @@
 /** Every suite on etcd. */
-import { ETCD } from '../support/backends.js';
+import { afterAll } from 'vitest';
+import { ETCD, stopEtcd } from '../support/etcd-backend.js';
 import { suitesOn } from '../support/registrations.js';
 
 suitesOn(ETCD);
+afterAll(stopEtcd);

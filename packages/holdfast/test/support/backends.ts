@@ -8,15 +8,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { etcd } from 'holdfast-etcd';
 import { createTable, postgres } from 'holdfast-postgres';
 import { type ClientName as SqliteClient, sqlite } from 'holdfast-sqlite';
 import {
-  type Etcd,
   type Postgres,
   type Server,
   type ServerName,
-  startEtcd,
   startPostgres,
   startServer,
 } from 'holdfast-testkit';
@@ -231,29 +228,6 @@ function postgresBackend(): Backend {
   };
 }
 
-/** The etcd of this test file. */
-let consensus: Promise<Etcd> | undefined;
-
-/** The store on etcd. */
-function etcdBackend(): Backend {
-  const made = new Made();
-  let running: Etcd | undefined;
-  return {
-    name: 'etcd',
-    store: 'etcd',
-    make: async (options = {}) =>
-      made.add(new Holdfast(etcd(running?.endpoints ?? []), options)),
-    get admin(): Server {
-      throw new Error('the suites do not make etcd fail');
-    },
-    start: async () => {
-      consensus ??= startEtcd();
-      running = await consensus;
-    },
-    close: () => made.close(),
-  };
-}
-
 /** By default the one that the package chooses. */
 const sqliteClient = process.env['HOLDFAST_SQLITE_CLIENT'] as SqliteClient | undefined;
 
@@ -360,9 +334,6 @@ export const QUORUM: Backend = quorumBackend();
 /** The store of holdfast-postgres, with `pg`. */
 export const POSTGRES: Backend = postgresBackend();
 
-/** The store of holdfast-etcd, on one member. */
-export const ETCD: Backend = etcdBackend();
-
 /** The store of holdfast-sqlite, with the client that it chooses. */
 export const SQLITE: Backend = sqliteBackend();
 
@@ -406,7 +377,5 @@ export function stopServersAfterwards(): void {
     for (const server of members.splice(0)) await (await server).stop();
     await (await database)?.[Symbol.asyncDispose]();
     database = undefined;
-    await (await consensus)?.[Symbol.asyncDispose]();
-    consensus = undefined;
   });
 }
