@@ -137,7 +137,7 @@ export class Clocks {
   }
 }
 
-/** The clocks of all endpoints of this process, by the function that sends the requests, and by URL. */
+/** The clocks of all endpoints, by the function that sends the requests, and by URL. */
 const shared = new WeakMap<object, Map<string, EndpointClock>>();
 
 /** The clock of an endpoint, which all registers of this process share. */

@@ -140,7 +140,7 @@ describe('the doctor', () => {
 });
 
 describe('TLS', () => {
-  it('works with a certificate that `fetch` knows, and an error names the missing one', async () => {
+  it('works with an authority that `fetch` knows, and an error names a missing one', async () => {
     const certificate = await makeCertificate();
     await using cluster = await startEtcd({ certificate });
     const [endpoint = ''] = cluster.endpoints;
