@@ -94,7 +94,7 @@ async function startMember(
   const start = (): Promise<Program<boolean>> =>
     startProgram({
       ...{ name: 'etcd', folder, command: words, env: envOf?.(at) ?? {} },
-      ready: (log) => log.includes('ready to serve client requests') || undefined,
+      ready: (log) => log.includes('serving client traffic') || undefined,
     });
   let program = await start();
   return {
