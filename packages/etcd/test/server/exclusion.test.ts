@@ -1,6 +1,6 @@
 /** Processes that take turns while members are killed, frozen and started again. */
 import type { Holdfast } from 'holdfast';
-import { type EtcdMember, sleep, until } from 'holdfast-testkit';
+import { sleep, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { onCluster } from '../support.js';
 
@@ -53,7 +53,7 @@ it('no two are inside at once, and fences ascend', async () => {
   };
   try {
     await goesOn();
-    for (const member of test.cluster.members as readonly EtcdMember[]) {
+    for (const member of test.cluster.members) {
       await member.kill();
       await goesOn();
       await member.restart();
