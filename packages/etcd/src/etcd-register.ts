@@ -13,6 +13,7 @@ import {
   Collector,
   type Finding,
   type Register,
+  RegisterError,
   type Scanned,
   type Swap,
   type Swapped,
@@ -151,6 +152,9 @@ export class EtcdRegister implements Register {
       swaps.length === 1
         ? [answer.body]
         : (answer.body.responses ?? []).map(({ response_txn }) => response_txn);
+    if (results.length !== swaps.length) {
+      throw new RegisterError('unanswered', 'etcd did not answer each part of a transaction');
+    }
     return swaps.map(({ version, change }, at) => {
       if (results[at]?.succeeded !== true) return false;
       this.#swapped(version, all[at]?.rest ?? []);

@@ -150,12 +150,7 @@ export class Gateway {
       this.#failed(error, login);
       throw error;
     });
-    try {
-      return JSON.parse(text) as T;
-    } catch (cause) {
-      const message = `${this.endpoints[at]}: the answer is not JSON: ${text.slice(0, 100)}`;
-      throw new EtcdFailure({ kind: 'unanswered' }, message, cause);
-    }
+    return parsed<T>(text, this.endpoints[at] as string);
   }
 
   #failed(failure: unknown, login: Promise<string> | string | undefined): void {
@@ -204,3 +199,15 @@ export class Gateway {
 
 const authorization = (token: string): Record<string, string> =>
   token === '' ? {} : { authorization: token };
+
+/** All answers of etcd have a header. One without it may come from a proxy. */
+function parsed<T>(text: string, endpoint: string): T {
+  try {
+    const answer = JSON.parse(text) as { readonly header: object };
+    if (typeof answer.header === 'object') return answer as T;
+  } catch {
+    // it is no JSON
+  }
+  const message = `${endpoint}: the answer is not that of etcd: ${text.slice(0, 100)}`;
+  throw new EtcdFailure({ kind: 'unanswered' }, message);
+}

@@ -19,6 +19,8 @@ const AIMED = 5;
 /** How often that is done while calls come, and while none come, in ms. */
 const BUSY_MS = 3000;
 const IDLE_MS = 30_000;
+/** So long after the last call, in ms, no endpoint is asked any more. */
+const UNUSED_MS = 600_000;
 /** In ms. */
 const SECOND = 1000;
 
@@ -40,6 +42,8 @@ export class Ticks {
   #opened = {};
   /** The next time at which bounds that are not narrow are made so. */
   #next = -Infinity;
+  /** The last call. */
+  #used = -Infinity;
 
   constructor(terms: TickTerms) {
     this.#terms = terms;
@@ -49,6 +53,7 @@ export class Ticks {
   ready(): Promise<void> | undefined {
     const { clocks } = this.#terms;
     const now = clocks.now();
+    this.#used = now.at;
     const width = widthOf(clocks.median(now));
     if (width <= READY_MS || (width < Infinity && now.at < this.#content)) {
       if (width > FINE_MS && now.at > this.#next) this.#keepAll();
@@ -136,7 +141,9 @@ export class Ticks {
   #keep(endpoint: number, ms: number): void {
     clearTimeout(this.#keepers.get(endpoint));
     const opened = this.#opened;
+    const { clocks } = this.#terms;
     const run = async (): Promise<void> => {
+      if (clocks.now().at - this.#used > UNUSED_MS) return;
       let looks = 0;
       // two looks for each request
       const isOver = (): boolean => this.#opened !== opened || ++looks > 2 * AIMED;
