@@ -7,21 +7,18 @@
 import type { BreakReason, GateKind } from './gate-messages.js';
 import { Gate } from './gate.js';
 import type { Parked } from './parking.js';
-import type { Hold, Holder, Waiter } from './entries.js';
+import type { Processes } from './processes.js';
+import type { Hold, Holder } from './entries.js';
 import type { LockKind } from './kinds.js';
 import { Resource } from './resource.js';
+import { restoredQueue, savedQueue, type SavedQueue } from './saved-waiters.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
+/** How long before the latest command of all it was heard, and until when after that. */
 type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
-/** Has no names of fields, because each change stores a long queue. */
-type SavedWaiter = readonly [
-  ...[id: string, ticket: number, token: string, channel: string, meta: string, owner: string],
-  ...[weight: number, ttl: number, claim: number, fair: boolean, handOffs: number, tasks: number],
-  signalled: string,
-];
 type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
 
-export interface SavedResource {
+export interface SavedResource extends SavedQueue {
   readonly kind: LockKind;
   readonly capacity: number;
   readonly fence: number;
@@ -29,8 +26,8 @@ export interface SavedResource {
   readonly latest: number;
   readonly forgetAt: number;
   readonly holders: readonly SavedHolder[];
-  readonly waiters: readonly SavedWaiter[];
   readonly parked: readonly Parked[];
+  readonly heard: number;
   readonly processes: readonly SavedProcess[];
 }
 
@@ -59,45 +56,19 @@ export function savedResource(resource: Resource): SavedResource {
       ...holder,
       holds: [...holds],
     })),
-    waiters: [...resource.waiters.values()].map(savedWaiter),
+    ...savedQueue(resource.waiters.values(), lastTicket),
     parked: resource.parking.all(),
-    processes: [...resource.processes.all]
-      .map(([name, { heard, until, paused }]) => savedProcess(name, heard, until, paused))
-      .sort(([a], [b]) => (a < b ? -1 : 1)),
+    ...savedProcesses(resource.processes.all),
   };
 }
 
-// without spread: a queue may be long
-function savedWaiter(one: Waiter): SavedWaiter {
-  // biome-ignore format: as in `SavedWaiter`
-  return [
-    one.id, one.ticket, one.token, one.channel, one.meta, one.owner,
-    one.weight, one.ttl, one.claim, one.fair, one.handOffs, one.tasks,
-    one.signalled,
-  ];
-}
-
-function restoredWaiter(saved: SavedWaiter): Waiter {
-  return {
-    id: saved[0],
-    owner: saved[5],
-    weight: saved[6],
-    ttl: saved[7],
-    claim: saved[8],
-    fair: saved[9],
-    handOffs: saved[10],
-    channel: saved[3],
-    token: saved[2],
-    meta: saved[4],
-    tasks: saved[11],
-    ticket: saved[1],
-    signalled: saved[12],
-  };
-}
-
-/** Older states have no pause. */
-function savedProcess(...[name, heard, until, paused]: Required<SavedProcess>): SavedProcess {
-  return paused === 0 ? [name, heard, until] : [name, heard, until, paused];
+function savedProcesses(all: Processes['all']): Pick<SavedResource, 'heard' | 'processes'> {
+  const latest = [...all.values()].reduce((last, { heard }) => Math.max(last, heard), 0);
+  const processes = [...all].map(([name, { heard, until, paused }]): SavedProcess => {
+    const times = [name, latest - heard, until - latest] as const;
+    return paused === 0 ? times : [...times, paused];
+  });
+  return { heard: latest, processes: processes.sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
 export function restoredResource(saved: SavedResource): Resource {
@@ -109,12 +80,11 @@ export function restoredResource(saved: SavedResource): Resource {
     resource.holds.delete(holder.id);
     for (const [id] of holds) resource.holds.set(id, holder.id);
   }
-  for (const waiter of saved.waiters) {
-    resource.place(restoredWaiter(waiter));
-  }
+  for (const waiter of restoredQueue(saved, saved.lastTicket)) resource.place(waiter);
   resource.parking.restore(saved.parked);
+  const { heard: latest } = saved;
   for (const [name, heard, until, paused = 0] of saved.processes) {
-    resource.processes.restore(name, heard, until, paused);
+    resource.processes.restore(name, latest - heard, latest + until, paused);
   }
   resource.fence = saved.fence;
   resource.lastTicket = saved.lastTicket;

@@ -138,7 +138,8 @@ describe('contenders that ask for one lock of a quorum at the same time', () => 
   it('cost as many requests for each grant if there are six times as many of them', async () => {
     const [few, many] = [await contend(10, true), await contend(60, true)];
     expect([few.lost, many.lost]).toEqual([0, 0]);
-    expect(few.calls).toBeLessThan(12);
+    // the claim of a lease travels with its release: one change for each grant
+    expect(few.calls).toBeLessThan(7.5);
     expect(many.calls).toBeLessThan(1.3 * few.calls);
     expect(many.ms).toBeLessThan(1.5 * few.ms);
   });

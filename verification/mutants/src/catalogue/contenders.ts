@@ -74,4 +74,16 @@ export const CONTENDERS: readonly Mutant[] = [
     ],
     elsewhere: 'quorum-peers.test.ts',
   },
+  {
+    name: 'the first claim of a process travels alone',
+    mistake: 'each grant to a waiter costs two changes of the whole state',
+    edits: [
+      {
+        file: 'store/register/patience.js',
+        find: '#soon = SOON_MIN;',
+        replace: '#soon = 0;',
+      },
+    ],
+    elsewhere: 'quorum-contenders.test.ts',
+  },
 ];

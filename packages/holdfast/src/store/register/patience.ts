@@ -2,8 +2,8 @@
  * Which commands may wait for a moment, to travel with a later one in the same swap.
  *
  * While a process holds a lock and may change its state without a read, an acquisition can only be
- * queued, so it waits for an early release. If this process usually releases soon, the renewal that
- * claims a lease from the queue waits too.
+ * queued, so it waits for an early release. The renewal that claims a lease from the queue waits
+ * too, unless this process lately held the lock for longer.
  */
 import type { KeyCommand } from '../../engine/commands.js';
 import type { Holder } from '../../engine/entries.js';
@@ -18,7 +18,7 @@ const SOON_MIN = 3;
 
 export class Patience {
   /** Early releases in a row, each after a renewal. */
-  #soon = 0;
+  #soon = SOON_MIN;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
   note(command: KeyCommand, now: number): void {

@@ -111,13 +111,29 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
     acquire('first', 'o');
   });
 
+  it('has few characters for each waiter, whose process and label are its own', () => {
+    const engine = new Engine(() => 1);
+    const ask = (at: number): void => {
+      const id = `process-${at}-abcdef.1`;
+      const channel = `holdfast:wake:process-${at}-abcdef`;
+      const command = asking(id, { channel, token: `token-${at}`, capacity: 1, fair: true });
+      engine.apply({ ...command, key: 'k', meta: `label ${at}` }, 1_795_613_562_905_603);
+    };
+    const length = (): number => JSON.stringify(saved(engine, 'k')).length;
+    ask(0);
+    const before = length();
+    for (let at = 1; at <= 1000; at++) ask(at);
+    expect(engine.resource('k')?.queue.size).toBe(1000);
+    expect((length() - before) / 1000).toBeLessThan(120);
+  });
+
   it('behaves like the original: gates', () => {
     fc.assert(gates(asItIs), { seed: SEED, numRuns: 100 });
   });
 
   it.each([
     ...['capacity', 'fence', 'lastTicket', 'forgetAt', 'holders', 'waiters', 'parked'],
-    ...['latest', 'processes'],
+    ...['latest', 'processes', 'terms', 'metas', 'heard'],
   ])('the test notices the loss of %s of a lock', (field) => {
     const found = fc.check(locks(without(field)), { numRuns: 2000, endOnFailure: true });
     expect(found.failed).toBe(true);

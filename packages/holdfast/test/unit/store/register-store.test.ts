@@ -182,7 +182,7 @@ describe('an outcome that is unknown', () => {
 
 describe('a state', () => {
   it('that would be too long refuses newcomers, and still serves everyone else', async () => {
-    const small = new RegisterStore(register, { clock, stateMax: 2000 });
+    const small = new RegisterStore(register, { clock, stateMax: 1200 });
     const crowd = Array.from({ length: 40 }, (_, at) => asking(`w${at}`, mutex));
     const all = Promise.allSettled(small.execute(crowd));
     await clock.advance(100);
@@ -191,10 +191,10 @@ describe('a state', () => {
     expect(refused.length).toBeGreaterThan(20);
     for (const result of refused) {
       expect(result).toMatchObject({ reason: { name: 'StoreFailure', kind: 'refused' } });
-      expect(String((result as PromiseRejectedResult).reason)).toContain('2000 characters');
+      expect(String((result as PromiseRejectedResult).reason)).toContain('1200 characters');
     }
     const longest = Math.max(...register.changes.map(({ state }) => state.length));
-    expect(longest).toBeLessThan(2100);
+    expect(longest).toBeLessThan(1300);
     expect(await statuses(small, release('w0'), asking('w1', mutex))).toEqual(['freed', 'granted']);
   });
 
