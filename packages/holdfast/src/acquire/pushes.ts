@@ -29,6 +29,8 @@ export interface PushLimits {
  * retention.
  */
 const FENCE_LEAD: Micros = 2 * 86_400_000_000;
+/** A grant of which no more than this part remains on the local clock is checked with the store. */
+const SHORT = 1 / 8;
 const HOLDS_MAX = 1_000_000;
 
 /** Compares in constant time. An empty token matches none. */
@@ -84,7 +86,8 @@ export function believed(
   const left = grant.left / 1000;
   const validUntil = Math.min(grantedAt, now) + left - drift(left);
   const { fence, handOffs, holds } = grant;
-  return validUntil > now ? { fence, handOffs, holds, validUntil } : undefined;
+  const isShort = validUntil - now < left * SHORT;
+  return isShort ? undefined : { fence, handOffs, holds, validUntil };
 }
 
 /** Limited to the request; `undefined` if no store would send it. */

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { Acquisition } from '../../../src/acquire/acquisition.js';
 import type { AcquireRequest } from '../../../src/acquire/call.js';
-import type { Moment } from '../../../src/lease/local-time.js';
+import { believed, type GrantPush } from '../../../src/acquire/pushes.js';
+import type { Moment, SuspendDetector } from '../../../src/lease/local-time.js';
 
 const ttl = 3000;
 
@@ -25,4 +26,17 @@ it('leases that the queue granted for a claim window do not end the wait', () =>
 
 it('an acquisition that does not wait ends with its first late lease', () => {
   expect(waiting(0).tooLate(1)).toBe(true);
+});
+
+it('a pushed grant that is almost over here is checked with the store', () => {
+  const suspend = { toLocal: ({ at }: Moment) => at } as SuspendDetector;
+  const acquisition = waiting(Number.POSITIVE_INFINITY);
+  acquisition.bounds = { owner: '', claim: 1000, handOffs: 0 };
+  const push = { kind: 'grant', fence: 7, now: 5, left: 1_000_000, handOffs: 0, holds: 1 };
+  // no answer told the clock of the store, so the grant counts from the request
+  const after = (at: number): unknown =>
+    believed(push as GrantPush, acquisition, suspend, { at } as Moment, 1000);
+  expect(after(800)).toMatchObject({ fence: 7 });
+  expect(after(900)).toBeUndefined();
+  expect(after(1100)).toBeUndefined();
 });
