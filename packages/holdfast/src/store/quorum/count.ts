@@ -27,6 +27,8 @@ interface CountParts {
   readonly clock: Clock;
   /** In ms. */
   readonly slow: number;
+  /** True if the first server may keep commands: then a refusal of another one adds no servers. */
+  readonly leaves: boolean;
   readonly resolve: (round: Round) => void;
 }
 
@@ -63,7 +65,7 @@ export class Count {
   }
 
   add(answer: Answer): void {
-    const { majority, clock, slow } = this.#parts;
+    const { majority, clock, slow, leaves } = this.#parts;
     this.#pending -= 1;
     if (!('vote' in answer)) {
       this.#open ||= answer.sent;
@@ -75,7 +77,9 @@ export class Count {
       this.#kept ||= kept;
     }
     if (this.#kept) return this.#end();
-    if (!('vote' in answer) || answer.vote.status !== 'yes') this.#more();
+    const refused = 'vote' in answer && answer.vote.status === 'no';
+    const waits = leaves && refused && this.#pending > this.#spared.length;
+    if (!('vote' in answer) || (answer.vote.status !== 'yes' && !waits)) this.#more();
     if (this.#agreed.length >= majority || this.#pending === 0) {
       this.#end();
     } else if (this.#promised !== undefined || this.#agreed.length + this.#pending < majority) {

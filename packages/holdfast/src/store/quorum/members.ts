@@ -53,6 +53,8 @@ export interface RoundTerms {
   /** Spreads bare rounds over the servers. */
   readonly key: string;
   readonly bare: boolean;
+  /** The first server is asked to keep commands. */
+  readonly leaves?: boolean;
   readonly wanted?: number;
   readonly late?: ((vote: Vote) => void) | undefined;
 }
@@ -122,14 +124,15 @@ export class Members {
    * that it is mostly known whether any server agreed.
    */
   async round(send: Send, terms: RoundTerms): Promise<Round> {
-    const { key, bare, late = () => undefined, wanted: majority = this.majority } = terms;
+    const { key, bare, leaves = false } = terms;
+    const { late = () => undefined, wanted: majority = this.majority } = terms;
     await this.#known();
     const began = this.#clock.now();
     const { now } = this;
     const round = await new Promise<Round>((resolve) => {
       const servers = this.#members.length;
       const slow = Math.min(SLOW_MAX_MS, Math.max(SLOW_MIN_MS, SLOW_FACTOR * this.#usual));
-      const count = new Count({ servers, majority, clock: this.#clock, slow, resolve });
+      const count = new Count({ servers, majority, leaves, clock: this.#clock, slow, resolve });
       const asked = new Set<Member>();
       const answering = this.#inOrder(key);
       const ask = (member: Member): void => {

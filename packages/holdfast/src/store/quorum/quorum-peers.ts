@@ -98,6 +98,10 @@ export class QuorumPeers implements Peers {
     return this.#members.clocks.latest(this.#parts.clock.now());
   }
 
+  stays(): number {
+    return this.#members.yields / 1000;
+  }
+
   letters(commands: readonly Leaving[]): Letters {
     const from = this.#parts.own();
     const { now } = this.#members;

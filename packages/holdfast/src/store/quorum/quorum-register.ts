@@ -282,7 +282,7 @@ export class QuorumRegister implements PeerRegister {
       if (isFirst) first = this.members.limit(vote).catch(() => undefined);
       return this.#opened(key, vote);
     };
-    const round = await this.members.round(send, { key, bare });
+    const round = await this.members.round(send, { key, bare, leaves: left !== '' });
     const { agreed, promised } = round;
     // left commands are not applied here as well
     if (round.kept) return { kept: true };

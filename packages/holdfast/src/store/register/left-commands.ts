@@ -5,12 +5,16 @@
  *        \--no answer: it will not be applied any more--> proposed again
  *
  * The other process may have ended before it got them. So a read looks after them from time to
- * time: it gets them, unless another process still changes the key.
+ * time: it gets them, unless another process still changes the key. It has no use while the promise
+ * to the other process stays, which is longer under load.
  */
 import type { Clock } from '../../base/clock.js';
+import type { PeerRegister } from './peers.js';
 import { hindered, type Pending, replyOf } from './pending.js';
 
-/** In ms; later times double. */
+/** The first look comes after so many times of a promise. */
+const STAYS = 1.5;
+/** The least time until then, in ms; later times double. */
 const LOOK_AFTER_MS = 150;
 
 /** Resolves to the other process' answer; `undefined`: none. */
@@ -19,6 +23,7 @@ export type Answering = Promise<string | undefined>;
 interface LeftParts {
   readonly clock: Clock;
   readonly fraction: () => number;
+  readonly register: Pick<PeerRegister, 'peers'>;
 }
 
 interface LeftEvents {
@@ -58,7 +63,8 @@ export class LeftCommands {
     });
     // a poll adds nothing to the state, so it may come after a withdrawal
     if (id !== '') this.#ids.set(id, over);
-    this.#lookAfter(LOOK_AFTER_MS);
+    const stays = this.#parts.register.peers?.stays() ?? 0;
+    this.#lookAfter(Math.max(LOOK_AFTER_MS, STAYS * stays));
   }
 
   #lookAfter(ms: number): void {

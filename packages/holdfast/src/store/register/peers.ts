@@ -62,6 +62,8 @@ export interface Peers {
   answerTo(errand: Errand, reply: string): Message;
   /** The register's clock is not ahead of this. */
   latest(): Micros;
+  /** How long a key counts as about to be changed by another process, in ms. */
+  stays(): number;
 }
 
 export interface PeerListener {
