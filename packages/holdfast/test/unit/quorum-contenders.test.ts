@@ -14,6 +14,8 @@ import { VirtualClock } from '../support/virtual-clock.js';
 interface Result {
   /** Requests to any server, for each grant. */
   readonly calls: number;
+  /** Characters of states that are sent to servers, for each grant. */
+  readonly sent: number;
   readonly lost: number;
   readonly ms: number;
 }
@@ -23,7 +25,8 @@ interface WorldOptions {
   readonly stays: boolean;
   /** The instances listen from the start. Default: true. */
   readonly warm?: boolean;
-  readonly called?: () => void;
+  /** @param length of the state that the request sends */
+  readonly called?: (length: number) => void;
   readonly lost?: () => void;
 }
 
@@ -32,15 +35,15 @@ function distant(
   server: MemoryAcceptor,
   clock: VirtualClock,
   random: () => number,
-  { stays, called }: Pick<WorldOptions, 'stays'> & { readonly called: () => void },
+  { stays, called }: Pick<WorldOptions, 'stays'> & Required<Pick<WorldOptions, 'called'>>,
 ): Acceptor {
   const last = { there: 0, back: 0 };
   const after = (way: 'there' | 'back', callback: () => void): void => {
     last[way] = Math.max(last[way], clock.now() + 0.1 + random() / 2);
     void clock.after(last[way] - clock.now(), callback);
   };
-  const ask = <T>(send: () => Promise<T>): Promise<T> => {
-    called();
+  const ask = <T>(send: () => Promise<T>, length = 0): Promise<T> => {
+    called(length);
     return new Promise((resolve) => {
       after('there', () => {
         void send().then((answer) => after('back', () => resolve(answer)));
@@ -52,7 +55,7 @@ function distant(
   return {
     label: 'distant',
     prepare: (key, ballot, now, asker) => ask(() => server.prepare(key, ballot, now, asked(asker))),
-    accept: (key, proposal) => ask(() => server.accept(key, proposal)),
+    accept: (key, proposal) => ask(() => server.accept(key, proposal), proposal.value.length),
     look: (key, now) => ask(() => server.look(key, now)),
     collect: (key, channel) => ask(() => server.collect(key, channel)),
     check: (terms) => server.check(terms),
@@ -103,14 +106,17 @@ async function worldOf(
 
 /** @param stays false: servers keep no promise, as before contenders let each other pass */
 async function contend(processes: number, stays: boolean): Promise<Result> {
-  let [calls, lost, grants] = [0, 0, 0];
+  let [calls, sent, lost, grants] = [0, 0, 0, 0];
   const world = await worldOf(processes, {
     stays,
-    called: () => void (calls += 1),
+    called: (length) => {
+      calls += 1;
+      sent += length;
+    },
     lost: () => void (lost += 1),
   });
   const { clock, all } = world;
-  calls = 0;
+  [calls, sent] = [0, 0];
   const start = clock.now();
   await all(async (instance) => {
     const lease = await instance.mutex('k').acquire({ wait: 60_000 });
@@ -119,9 +125,9 @@ async function contend(processes: number, stays: boolean): Promise<Result> {
     if ((await lease.release()) === 'lost') lost += 1;
   });
   const ms = clock.now() - start;
-  const each = calls / grants;
+  const each = { calls: calls / grants, sent: sent / grants, ms: ms / grants };
   await world.close();
-  return { calls: each, lost, ms: ms / grants };
+  return { ...each, lost };
 }
 
 /** Lets time pass in short steps: a grant is reported some turns of the event loop later. */
@@ -142,6 +148,12 @@ describe('contenders that ask for one lock of a quorum at the same time', () => 
     expect(few.calls).toBeLessThan(6);
     expect(many.calls).toBeLessThan(6.3);
     expect(many.ms).toBeLessThan(1.5 * few.ms);
+  });
+
+  it('send less than 12 KB of states for each grant if there are 100 of them', async () => {
+    const { sent, lost } = await contend(100, true);
+    expect(lost).toBe(0);
+    expect(sent).toBeLessThan(12 * 1024);
   });
 
   it('control: cost more and more if servers let the next one overtake', async () => {

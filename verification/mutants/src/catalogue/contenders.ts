@@ -86,4 +86,16 @@ export const CONTENDERS: readonly Mutant[] = [
     ],
     elsewhere: 'quorum-contenders.test.ts',
   },
+  {
+    name: 'a pushed grant that is almost over counts',
+    mistake: 'a waiter with slow answers loses its lease a moment after it began',
+    edits: [
+      {
+        file: 'acquire/pushes.js',
+        find: 'validUntil - now < left * SHORT',
+        replace: 'validUntil <= now',
+      },
+    ],
+    elsewhere: 'late-grants.test.ts',
+  },
 ];

@@ -23,7 +23,7 @@ import { turnsOf } from './turns.js';
 import { Users } from './users.js';
 
 const KEPT_MAX = 1000;
-/** The default of `stateMax`: about 1,100 waiters. */
+/** The default of `stateMax`: about 2,000 waiters. */
 const STATE_MAX = 256 * 1024;
 
 export interface RegisterStoreOptions {

@@ -103,7 +103,7 @@ export interface Register {
   /**
    * The most characters of a state. A call that would make it longer is refused; releases and
    * renewals never are, so the register must take some more. 1,024 or more; default 262,144, which
-   * about 1,100 waiters of a key need.
+   * about 2,000 waiters of a key need.
    */
   readonly stateMax?: number | undefined;
 
