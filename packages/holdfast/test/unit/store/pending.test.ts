@@ -18,6 +18,7 @@ const at = (time: number): Peers => ({
   expects: () => undefined,
   answerTo: () => ({ channel: '', text: '' }),
   latest: () => time,
+  stays: () => 0,
 });
 
 it('commands whose time may be over are dropped, and those in front of a place counted', () => {
