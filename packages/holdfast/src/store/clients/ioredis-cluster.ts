@@ -6,7 +6,7 @@ import type { IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
-import { ioredisState } from './state.js';
+import { ioredisState } from './ioredis-state.js';
 
 /** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
 export interface IoredisClusterLike {

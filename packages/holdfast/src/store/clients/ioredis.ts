@@ -1,7 +1,7 @@
 /** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
-import { ioredisState } from './state.js';
+import { ioredisState } from './ioredis-state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import { posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';

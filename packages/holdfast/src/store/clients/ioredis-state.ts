@@ -1,0 +1,13 @@
+import { type ClientState, notReady } from './state.js';
+
+/** The state of a client or a cluster of ioredis; `undefined` if it can send commands. */
+export function ioredisState(client: object, address: unknown): ClientState | undefined {
+  const { status } = client as { status?: string };
+  if (status === undefined || status === 'ready') return undefined;
+  // also after a `retryStrategy` that gave up, or a failed search for the master
+  const closed = status === 'end';
+  const state = closed
+    ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
+    : `in state "${status}"`;
+  return { closed, text: notReady(client, state, address) };
+}
