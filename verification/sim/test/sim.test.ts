@@ -191,7 +191,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     as: /lapsed/,
   },
   'follows each slow reply with releases': {
-    file: 'acquire/acquire-sender.js',
+    file: 'acquire/acquisition.js',
     from: 'replyDelay.took(now.at - sent.at) && !isSame',
     to: 'replyDelay.took(now.at - sent.at)',
     shown: ['--draw', 'overload', '--seed', '37'],

@@ -2,17 +2,19 @@
  * Sends the requests of acquisitions: one command for each new one.
  *
  * Every request repeats the id and the ticket, so a repeated one changes nothing (I3), and names
- * the current wake channel. All replies, also late ones, go to the `ReplyHandler`.
+ * the current wake channel. An `Acquisition` receives its replies, also late ones, and gives them
+ * to the `ReplyHandler`.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
-import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
+import type { Acquire, AcquireReply, ParkReply } from '../engine/commands.js';
 import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Settings } from '../base/options.js';
 import { spread } from '../base/retry.js';
-import type { Receiver, Requests } from '../store/requests.js';
+import type { Requests } from '../store/requests.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import { UNHEARD } from './poll-queues.js';
+import { PushTokens } from './pushes.js';
 import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
@@ -20,8 +22,9 @@ import type { Wake } from '../store/wake-channel.js';
 /** The most labels whose encoded metadata is kept. */
 const LABELS_MAX = 100;
 
-/** The fields of a request that limit the push of its grant. */
-type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
+/** What an acquisition keeps of its request: the push of its grant is checked with it. */
+export type Asking = Pick<Acquire, 'channel' | 'claim' | 'token'> &
+  Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
 
 export type Answer = AcquireReply | ParkReply;
 
@@ -40,67 +43,6 @@ export interface AcquireSenderParts {
   readonly suspend: SuspendDetector;
   readonly telemetry: Telemetry;
   readonly replyDelay: ReplyDelay;
-}
-
-/** A request that is under way. */
-class Asked implements Receiver<Answer> {
-  readonly #sender: AcquireSender;
-  readonly #acquisition: Acquisition;
-  readonly #command: Acquire | Park;
-  /** The moment before it was sent. */
-  #sent: Moment;
-
-  constructor(
-    sender: AcquireSender,
-    acquisition: Acquisition,
-    command: Acquire | Park,
-    sent: Moment,
-  ) {
-    this.#sender = sender;
-    this.#acquisition = acquisition;
-    this.#command = command;
-    this.#sent = sent;
-  }
-
-  /** False if its acquisition has settled meanwhile. */
-  due(): boolean {
-    const acquisition = this.#acquisition;
-    if (acquisition.settled && acquisition.parked === undefined) {
-      this.#sender.ended(acquisition, this.#command);
-      return false;
-    }
-    this.#sent = this.#sender.parts.suspend.moment();
-    acquisition.asks(this.#sent.at);
-    return true;
-  }
-
-  answered(reply: Answer, isSame: boolean): void {
-    const acquisition = this.#acquisition;
-    const { token } = this.#command;
-    const sent = this.#sent;
-    const { parts, handler } = this.#sender;
-    this.#sender.ended(acquisition, this.#command);
-    if (token !== '') acquisition.tokens.answered(token);
-    const now = parts.suspend.moment();
-    if (parts.replyDelay.took(now.at - sent.at) && !isSame) acquisition.mayBeDuplicated = true;
-    acquisition.parked?.answered(reply);
-    if (isSame && acquisition.hold !== null && acquisition.hadLease()) return;
-    if (acquisition.settled) handler.onLateReply(acquisition, reply.status);
-    else handler.onReply(acquisition, reply, sent, now);
-  }
-
-  failed(error: unknown): void {
-    const acquisition = this.#acquisition;
-    this.#sender.ended(acquisition, this.#command);
-    acquisition.mayBeDuplicated = true;
-    if (acquisition.settled) acquisition.parked?.unanswered();
-    else this.#sender.handler.onFailure(acquisition, error);
-  }
-
-  late(reply: Answer): void {
-    this.#acquisition.parked?.answered(reply);
-    this.#sender.handler.onLateReply(this.#acquisition, reply.status);
-  }
 }
 
 export class AcquireSender {
@@ -131,15 +73,15 @@ export class AcquireSender {
     if (acquisition.settled || acquisition.asking || parked?.ready === false) return;
     const asks = this.#command(acquisition, sent.at);
     const command = parked === undefined ? asks : parked.command(asks);
-    this.#begins(acquisition, command);
-    const asked = new Asked(this, acquisition, command, sent);
-    if (!this.parts.requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
+    this.#begins(acquisition, command, sent);
+    if (!this.parts.requests.post(command, acquisition, sent.at)) acquisition.asking = 'waits';
   }
 
-  /** The first request, which another command carries; it is under way until `ended`. */
+  /** The first request, which a `turn` carries; see `Acquisition.turned`. */
   begin(acquisition: Acquisition): Acquire {
-    const asked = this.#command(acquisition, acquisition.arrived);
-    this.#begins(acquisition, asked);
+    const { sent } = acquisition;
+    const asked = this.#command(acquisition, sent.at);
+    this.#begins(acquisition, asked, sent);
     return asked;
   }
 
@@ -156,18 +98,14 @@ export class AcquireSender {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #begins(acquisition: Acquisition, command: Asking): void {
-    acquisition.asking = 'sent';
+  #begins(acquisition: Acquisition, command: Asking, now: Moment): void {
+    acquisition.begin(command, now);
     this.#underWay += 1;
-    acquisition.channel = command.channel;
-    const { claim, handOffs = 0, tasks = 0 } = command;
-    acquisition.told = tasks;
-    acquisition.bounds = { owner: acquisition.request.terms.owner, claim, handOffs };
     if (command.channel !== '') this.#wake.named(1);
   }
 
-  ended(acquisition: Acquisition, { channel }: Asking): void {
-    acquisition.asking = false;
+  /** @param channel that the request named */
+  ended(channel: string): void {
     this.#underWay -= 1;
     if (channel !== '') this.#wake.named(-1);
     if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
@@ -193,7 +131,7 @@ export class AcquireSender {
       fair: terms.fair,
       handOffs: queue === undefined ? 0 : settings.localHandOffs,
       channel,
-      token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
+      token: channel === '' ? '' : tokensOf(acquisition).draw(settings.randomSource),
       queue: terms.wait > 0,
       // its own, or the one that its tasks had before
       ticket: acquisition.ticket === 0 ? (queue?.ticket ?? 0) : acquisition.ticket,
@@ -212,4 +150,8 @@ export class AcquireSender {
     this.#metas.set(label, meta);
     return meta;
   }
+}
+
+function tokensOf(acquisition: Acquisition): PushTokens {
+  return (acquisition.tokens ??= new PushTokens());
 }

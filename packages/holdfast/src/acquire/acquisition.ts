@@ -1,5 +1,6 @@
 /**
- * One acquisition, from its request to its final result.
+ * One acquisition in the store, from its first request to its final result. It is the receiver of
+ * the answers to its requests, of which one is under way at a time.
  *
  *     asking --granted--> settled
  *        \---queued--> waiting --grant (push, poll)--> settled
@@ -7,26 +8,31 @@
  *
  * It settles once (I6). A grant that arrives after that is released.
  */
+import { Link } from '../base/chain.js';
 import type { Timer } from '../base/clock.js';
-import type { Micros, Queued } from '../engine/commands.js';
+import type { Again, Micros, Queued } from '../engine/commands.js';
 import { DRIFT, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import { type Grant, type Hold, Root } from '../lease/root.js';
 import type { Telemetry } from '../observe/telemetry.js';
+import type { Receiver } from '../store/requests.js';
+import type { AcquireSender, Answer, Asking } from './acquire-sender.js';
 import type { Place } from './failures.js';
-import { type PushLimits, PushTokens } from './pushes.js';
+import type { PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from './cleanup/abandoned.js';
-import { type AcquireRequest, Call } from './call.js';
+import type { AcquireRequest, Call, Waited } from './call.js';
 import type { Parked } from './conditions/parked.js';
 import type { PollQueue } from './poll-queues.js';
 import type { RootQueue } from './root-queue.js';
 
-/** The limits before the first request. */
-const NOTHING: PushLimits = { owner: '', claim: 0, handOffs: 0 };
 /** Consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
 
-export class Acquisition extends Call {
+export class Acquisition extends Link implements Receiver<Answer>, Waited {
   readonly id: string;
+  readonly request: AcquireRequest;
+  settled = false;
+  /** What was granted. */
+  hold: Hold | null = null;
   /** Its place in the queue of the store; 0 before it has one. */
   ticket = 0;
   /** The wake channel that the store knows for it. */
@@ -34,11 +40,7 @@ export class Acquisition extends Call {
   /** The tasks that the store knows for it. */
   told = 0;
   /** A push of its grant may contain them, see `PushTokens`. */
-  readonly tokens: PushTokens = new PushTokens();
-  /**
-   * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
-   */
-  bounds: PushLimits = NOTHING;
+  tokens: PushTokens | undefined;
   /**
    * The local time before a request was sent, and the store's time when it answered: they convert
    * the time of a grant to the local clock.
@@ -59,27 +61,37 @@ export class Acquisition extends Call {
   mayBeDuplicated = false;
   /** Set if it takes a lock back that was given up at a condition. */
   readonly parked: Parked | undefined;
-  #pause: Timer | undefined;
-
-  /** The tasks of the entry of a root: the oldest gets the lease. */
+  /** The call that it is for; or the tasks of the entry of a root, of which the oldest holds. */
+  call: Call<Acquisition> | undefined;
   readonly queue: RootQueue | undefined;
   /** The queue that polls for it, while it waits in the store. */
   polled: PollQueue | undefined;
   /** See `Queued.ahead`; `''` if unknown. */
   ahead = '';
+  readonly #sender: AcquireSender;
+  /** The last request, and the moment before it was sent. */
+  #asked: Moment;
+  #token = '';
+  #claim = 0;
+  #handOffs = 0;
+  #pause: Timer | undefined;
 
   constructor(
+    sender: AcquireSender,
     id: string,
     request: AcquireRequest,
     now: Moment,
     queue?: RootQueue,
     parked?: Parked,
   ) {
-    super(request);
+    super();
+    this.#sender = sender;
+    this.request = request;
     this.queue = queue;
     this.parked = parked;
     this.id = id;
     this.sent = now;
+    this.#asked = now;
     this.arrived = now.at;
     this.heardAt = now.at;
   }
@@ -113,8 +125,20 @@ export class Acquisition extends Call {
     return (this.queue?.first ?? this).request;
   }
 
-  get place(): Place {
+  get overdue(): boolean {
+    return this.call?.overdue === true;
+  }
+
+  placeOf(): Place {
     return { ticket: this.ticket, before: 0 };
+  }
+
+  /**
+   * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
+   */
+  get bounds(): PushLimits {
+    const { owner } = this.request.terms;
+    return { owner, claim: this.#claim, handOffs: this.#handOffs };
   }
 
   get heard(): boolean {
@@ -133,20 +157,83 @@ export class Acquisition extends Call {
     return true;
   }
 
-  /** No push can tell of a grant: the store has answered and knows no channel yet. */
   get deaf(): boolean {
     return this.heard && (this.channel === '' || this.asking === 'sent');
   }
 
-  /** Its first request waits for its turn. */
   get unsent(): boolean {
     return this.asking === 'waits' && !this.heard;
   }
 
-  /** A request that has waited is sent. The time before counts only after a failure. */
-  asks(now: number): void {
+  /** A request is under way until `over`. */
+  begin({ channel, token, claim, handOffs = 0, tasks = 0 }: Asking, now: Moment): void {
     this.asking = 'sent';
-    if (this.trouble === undefined) this.heardAt = now;
+    this.channel = channel;
+    this.told = tasks;
+    this.#asked = now;
+    this.#token = token;
+    this.#claim = claim;
+    this.#handOffs = handOffs;
+  }
+
+  /** A request that has waited is sent. The time before counts only after a failure. */
+  due(): boolean {
+    if (this.settled && this.parked === undefined) {
+      this.#over();
+      return false;
+    }
+    this.#asked = this.#sender.parts.suspend.moment();
+    this.asking = 'sent';
+    if (this.trouble === undefined) this.heardAt = this.#asked.at;
+    return true;
+  }
+
+  answered(reply: Answer, isSame: boolean): void {
+    const { parts, handler } = this.#sender;
+    const { replyDelay, suspend } = parts;
+    const sent = this.#asked;
+    this.#over();
+    this.tokens?.answered(this.#token);
+    const now = suspend.moment();
+    if (replyDelay.took(now.at - sent.at) && !isSame) this.mayBeDuplicated = true;
+    this.parked?.answered(reply);
+    if (isSame && this.hold !== null && this.hadLease()) return;
+    if (this.settled) handler.onLateReply(this, reply.status);
+    else handler.onReply(this, reply, sent, now);
+  }
+
+  failed(error: unknown): void {
+    this.#over();
+    this.mayBeDuplicated = true;
+    if (this.settled) this.parked?.unanswered();
+    else this.#sender.handler.onFailure(this, error);
+  }
+
+  late(reply: Answer): void {
+    this.parked?.answered(reply);
+    this.#sender.handler.onLateReply(this, reply.status);
+  }
+
+  /**
+   * The answer to a `turn` that carried its request; `undefined` if it is not known whether the
+   * store received that. An acquisition that was given up meanwhile is withdrawn once more: its
+   * first withdrawal may have arrived before the `turn`.
+   */
+  turned(reply: Again | undefined, sent: Moment): void {
+    const { parts, handler } = this.#sender;
+    this.#over();
+    if (reply === undefined) this.mayBeDuplicated = true;
+    else this.tokens?.answered(this.#token);
+    // with `replicas`, a grant counts only as the reply to a request
+    const counts = reply?.status !== 'granted' || parts.settings.replicas === 0;
+    if (this.settled) handler.onLateReply(this, reply?.status ?? 'queued');
+    else if (reply === undefined || reply.status === 'absent' || !counts) this.#sender.ask(this);
+    else handler.onReply(this, reply, sent, parts.suspend.moment());
+  }
+
+  #over(): void {
+    this.asking = false;
+    this.#sender.ended(this.channel);
   }
 
   root(telemetry: Telemetry, grant: Grant, now: number): Root {
@@ -156,7 +243,7 @@ export class Acquisition extends Call {
     if (this.parked !== undefined) root.extras.origin = this.origin;
     root.channel = this.channel;
     root.observer = this.queue;
-    if (this.request.stays === true) root.hold.leave();
+    if (this.request.stays === true) root.hold.leave('left');
     return root;
   }
 
@@ -225,21 +312,24 @@ export class Acquisition extends Call {
     else this.queue.progress(error);
   }
 
-  override grant(hold: Hold | null, first?: Promise<void>): void {
+  /** @param first see `Call.grant` */
+  grant(hold: Hold | null, first?: Promise<void>): void {
     const { queue } = this;
     this.parked?.granted();
-    if (queue === undefined) return super.grant(hold, first);
-    if (hold === null || !this.settle()) return;
+    if (!this.#settle()) return;
     this.hold = hold;
+    this.call?.grant(hold, first);
+    if (queue === undefined || hold === null) return;
     // it was granted at once if it has no ticket: its place is before all that came later
     if (queue.fair) queue.ticket = this.ticket === 0 ? this.storeTime : this.ticket;
     queue.granted(hold, first);
     if (queue.overdue) queue.rejectOverdue();
   }
 
-  override fail(error: Error): void {
-    if (this.queue === undefined) super.fail(error);
-    else if (this.settle()) this.queue.failed(error);
+  fail(error: Error): void {
+    if (!this.#settle()) return;
+    this.call?.fail(error);
+    this.queue?.failed(error);
   }
 
   /**
@@ -263,8 +353,10 @@ export class Acquisition extends Call {
     return now.at - suspend.toLocal(this.sent, now) > 2 * claimWindow;
   }
 
-  protected override settle(): boolean {
-    if (!super.settle()) return false;
+  /** False if it has ended before. */
+  #settle(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
     const { queue } = this;
     if (queue !== undefined) {
       queue.entry = undefined;

@@ -31,7 +31,7 @@ import type { AbandonedAcquisitions } from './cleanup/abandoned.js';
 import { PollQueues } from './poll-queues.js';
 import { believed, type GrantPush } from './pushes.js';
 import type { Parked } from './conditions/parked.js';
-import { type AcquireRequest, endOfWait, limitWait } from './call.js';
+import { type AcquireRequest, Call, endOfWait, type Limits, limitWait } from './call.js';
 import { Acquisition } from './acquisition.js';
 import { ReplyDelay } from './reply-delay.js';
 import { mayShare, Roots } from './roots.js';
@@ -60,6 +60,10 @@ export class Acquisitions implements ReplyHandler {
   readonly #queues: PollQueues;
   readonly roots: Roots;
   readonly lasting: Lasting;
+  readonly #limits: Limits<Acquisition> = {
+    giveUp: ({ via }, error) => this.giveUp(via, error),
+    ask: ({ via }) => this.sender.ask(via),
+  };
 
   constructor(parts: AcquisitionsParts) {
     const { settings, store, ids, telemetry, watchdog } = parts;
@@ -83,7 +87,7 @@ export class Acquisitions implements ReplyHandler {
     this.roots = new Roots({
       ...{ ...parts, lasting: this.lasting, sender: this.sender },
       pending: this.#acquisitions,
-      leave: (root) => this.#abandon(root, endOfWait(root)),
+      leave: (root) => this.#abandon(root),
       pollNow: (key) => this.#queues.wakeUp(key),
     });
   }
@@ -96,19 +100,20 @@ export class Acquisitions implements ReplyHandler {
     if (mayShare(request, this.#settings)) return this.roots.acquire(request, moment);
     if (this.roots.groups.ends) this.roots.groups.askNow(key);
     const id = this.#ids.next(moment.sleeps) + (request.mark ?? '');
-    const acquisition = new Acquisition(id, request, moment);
+    const acquisition = new Acquisition(this.sender, id, request, moment);
+    const call = new Call(request, acquisition, moment.at);
+    acquisition.call = call;
     this.#acquisitions.add(acquisition);
-    const giveUp = (late: Acquisition, error: HoldfastError): void => this.giveUp(late, error);
-    limitWait(acquisition, this.#clock, giveUp, (late) => this.sender.ask(late));
+    limitWait(call, this.#clock, this.#limits);
     this.sender.ask(acquisition, moment);
-    return acquisition.promise;
+    return call.promise;
   }
 
   /** An acquisition that takes a lock back; its request is sent when it is ready. */
   regain(request: AcquireRequest, parked: Parked): Acquisition {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps);
-    const acquisition = new Acquisition(id, request, moment, undefined, parked);
+    const acquisition = new Acquisition(this.sender, id, request, moment, undefined, parked);
     this.#acquisitions.add(acquisition);
     return acquisition;
   }
@@ -214,7 +219,7 @@ export class Acquisitions implements ReplyHandler {
   #moved(acquisition: Acquisition): boolean {
     acquisition.moved();
     const isOver = acquisition.overdue || acquisition.abandoned;
-    if (isOver) this.giveUp(acquisition, endOfWait(acquisition));
+    if (isOver) this.#abandon(acquisition)();
     return !isOver;
   }
 
@@ -223,8 +228,14 @@ export class Acquisitions implements ReplyHandler {
     this.#abandon(acquisition, error)();
   }
 
-  /** Returns the function that withdraws it from the store. */
-  #abandon(acquisition: Acquisition, error: HoldfastError): () => void {
+  /**
+   * Returns the function that withdraws it from the store.
+   * @param error that of its call, if its wait is over
+   */
+  #abandon(
+    acquisition: Acquisition,
+    error: HoldfastError = endOfWait({ request: acquisition.request, via: acquisition }),
+  ): () => void {
     if (acquisition.settled) return () => undefined;
     const asked = acquisition.parked?.giveUp() ?? true;
     this.#leave(acquisition);
@@ -293,7 +304,7 @@ export class Acquisitions implements ReplyHandler {
   }
 
   #pushedTo(acquisition: Acquisition, pushed: GrantPush): void {
-    if (!acquisition.tokens.include(pushed.token)) return;
+    if (acquisition.tokens?.include(pushed.token) !== true) return;
     const { claimWindow, replicas, clockMargin } = this.#settings;
     const push = { ...pushed, left: without(pushed.left, clockMargin) };
     const now = this.#suspend.moment();

@@ -15,7 +15,6 @@ import type { Hold } from '../lease/root.js';
 import type { LockKind } from '../engine/kinds.js';
 import type { ResolvedAcquireOptions } from '../base/options.js';
 import * as failures from './failures.js';
-import type { RootQueue } from './root-queue.js';
 
 export interface AcquireRequest {
   readonly key: string;
@@ -45,33 +44,40 @@ export interface AcquireRequest {
   readonly onProgress?: ((trouble: unknown) => void) | undefined;
 }
 
-export class Call extends Link {
+/** What tells a call how it waits: its acquisition, or the queue whose acquisition it shares. */
+export interface Waited {
+  /** The store has answered, or another task of this process holds. */
+  readonly heard: boolean;
+  /** No push can tell of a grant: the store has answered and knows no channel yet. */
+  readonly deaf: boolean;
+  /** The first request waits for its turn. */
+  readonly unsent: boolean;
+  /** Why the last request failed or had no answer. */
+  readonly trouble: unknown;
+  placeOf(call: object): failures.Place;
+}
+
+export class Call<W extends Waited = Waited> extends Link {
   readonly request: AcquireRequest;
+  /** The queue of a task changes with its place in the queue of the store. */
+  via: W;
+  /** When the call began, on the local clock: it decides the place of a root. */
+  readonly arrived: number;
+  readonly promise: Promise<Hold | null>;
   settled = false;
-  hold: Hold | null = null;
   /** The wait limit has passed and the next answer decides. */
   overdue = false;
-  #promise: Promise<Hold | null> | undefined;
-  #resolve: ((hold: Hold | null | Promise<Hold | null>) => void) | undefined;
+  #resolve!: (hold: Hold | null | Promise<Hold | null>) => void;
   #cleanups: (() => void)[] | undefined;
 
-  constructor(request: AcquireRequest) {
+  constructor(request: AcquireRequest, via: W, arrived: number) {
     super();
     this.request = request;
-  }
-
-  /** Made when first needed: a root has calls of its own, and needs none. */
-  get promise(): Promise<Hold | null> {
-    this.#promise ??= new Promise((resolve) => {
+    this.via = via;
+    this.arrived = arrived;
+    this.promise = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    return this.#promise;
-  }
-
-  /** Settles the result before it is first read, or after. */
-  #give(result: Hold | null | Promise<Hold | null>): void {
-    if (this.#resolve === undefined) this.#promise = Promise.resolve(result);
-    else this.#resolve(result);
   }
 
   cleanUp(cleanUp: () => void): void {
@@ -81,17 +87,15 @@ export class Call extends Link {
 
   /** @param first delays the result for the caller; the call itself settles now */
   grant(hold: Hold | null, first?: Promise<void>): void {
-    if (!this.settle()) return;
-    this.hold = hold;
-    this.#give(first === undefined ? hold : first.then(() => hold));
+    if (this.#settle()) this.#resolve(first === undefined ? hold : first.then(() => hold));
   }
 
   fail(error: Error): void {
-    if (this.settle()) this.#give(Promise.reject(error));
+    if (this.#settle()) this.#resolve(Promise.reject(error));
   }
 
   /** False if it has ended before. */
-  protected settle(): boolean {
+  #settle(): boolean {
     if (this.settled) return false;
     this.settled = true;
     const cleanups = this.#cleanups;
@@ -101,86 +105,37 @@ export class Call extends Link {
   }
 }
 
-/**
- * One call that waits for a root, see `root-queue.ts`. Its wait limit and its abort signal end only
- * this call; the root goes on while another task waits.
- */
-export class Task extends Call {
-  queue: RootQueue;
-  /** When the call began, on the local clock: it decides the place of the root. */
-  readonly arrived: number;
-
-  constructor(request: AcquireRequest, queue: RootQueue, now: number) {
-    super(request);
-    this.queue = queue;
-    this.arrived = now;
-  }
-
-  /** The store has answered for its root, or another task of this process holds. */
-  get heard(): boolean {
-    return this.queue.heard;
-  }
-
-  /** See `Acquisition.deaf`. */
-  get deaf(): boolean {
-    return this.queue.entry?.deaf === true;
-  }
-
-  /** See `Acquisition.unsent`. */
-  get unsent(): boolean {
-    return this.queue.entry?.unsent === true;
-  }
-
-  get place(): failures.Place {
-    const { entry, root } = this.queue;
-    return { ticket: entry?.ticket ?? 0, before: this.queue.before(this), holder: root?.hold };
-  }
-
-  /** See `Acquisition.trouble`. */
-  get trouble(): unknown {
-    return this.queue.entry?.trouble;
-  }
+/** What the limits of a call do. */
+export interface Limits<W extends Waited> {
+  /** Called at most once. */
+  giveUp(call: Call<W>, error: HoldfastError): void;
+  /** The wait limit has passed, and the next answer of the store ends the call. */
+  ask(call: Call<W>): void;
 }
 
-/** A call, and how the store has answered for it. */
-type Waiting = Call & {
-  readonly heard: boolean;
-  readonly deaf: boolean;
-  readonly trouble: unknown;
-  readonly unsent: boolean;
-  readonly place: failures.Place;
-};
-
-/**
- * `giveUp` is called at most once. `ask`: the limit has passed, and the next answer of the store
- * ends the call.
- */
-export function limitWait<W extends Waiting>(
-  call: W,
-  clock: Clock,
-  giveUp: (call: W, error: HoldfastError) => void,
-  ask: (call: W) => void,
-): void {
+export function limitWait<W extends Waited>(call: Call<W>, clock: Clock, limits: Limits<W>): void {
   const { key, terms } = call.request;
   const { wait, signal } = terms;
   if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
     const timer = clock.after(wait, () => {
-      const isKnown = call.heard && !call.deaf;
-      if (isKnown || call.trouble !== undefined || call.unsent)
-        return giveUp(call, endOfWait(call));
+      const { heard, deaf, trouble, unsent } = call.via;
+      if ((heard && !deaf) || trouble !== undefined || unsent) {
+        return limits.giveUp(call, endOfWait(call));
+      }
       call.overdue = true;
-      ask(call);
+      limits.ask(call);
     });
     call.cleanUp(() => timer.cancel());
   }
   if (signal !== undefined) {
-    const abort = (): void => giveUp(call, aborted(key, signal.reason));
+    const abort = (): void => limits.giveUp(call, aborted(key, signal.reason));
     call.cleanUp(onAbort(signal, abort));
   }
 }
 
-export function endOfWait({ trouble, request, place }: Waiting): HoldfastError {
+export function endOfWait(call: Pick<Call, 'request' | 'via'>): HoldfastError {
+  const { via, request } = call;
   const { key, terms } = request;
-  if (trouble !== undefined) return failures.unreachable(key, trouble);
-  return failures.timedOut(key, terms.wait, place);
+  if (via.trouble !== undefined) return failures.unreachable(key, via.trouble);
+  return failures.timedOut(key, terms.wait, via.placeOf(call));
 }

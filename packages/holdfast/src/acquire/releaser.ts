@@ -15,7 +15,7 @@
  * With a next root, the same command queues it (`turn`): this object is then the request of that
  * root too, and hands its answer, its failure or the lack of both to the acquisition.
  */
-import type { Again, Park, Release, Turn, TurnReply } from '../engine/commands.js';
+import type { Park, Release, Turn, TurnReply } from '../engine/commands.js';
 import type { ReleaseResult, ReleaseRetrier, ReleaseTask } from './cleanup/release-retrier.js';
 import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
@@ -58,7 +58,7 @@ export class Releaser {
     const certainty = isReleasing ? 'releasing' : believed ? 'held' : 'doubted';
     const ending = acquisitions.roots.end(root, certainty, now);
     if (ending.how === 'passed') return Promise.resolve('freed');
-    hold.release();
+    hold.leave('released');
     watchdog.remove(root);
     const end = new RootEnd(this.#parts, hold, believed, now);
     if (ending.how === 'joined') {
@@ -86,7 +86,7 @@ export class Releaser {
 
   /** This process neither renews nor releases it: it ends in the store by itself. */
   leave(hold: Hold): void {
-    hold.leave();
+    hold.leave('left');
     this.#parts.watchdog.remove(hold.root);
   }
 
@@ -204,26 +204,12 @@ export class RootEnd implements ReleaseTask {
 
   /**
    * Called once: the store has answered; or no attempt follows, and it is not known whether the
-   * store received one (`undefined`). A root that was given up meanwhile is withdrawn once more:
-   * its first withdrawal may have arrived before the `turn`.
+   * store received one (`undefined`).
    */
   ended(returned: ReleaseResult | undefined): void {
     this.#over = true;
     this.#returned = returned;
-    const next = this.#next;
-    if (next === undefined) return;
-    const { acquisitions, settings, suspend } = this.#parts;
-    const { sender } = acquisitions;
-    const reply: Again | undefined = (returned?.reply as TurnReply | undefined)?.again;
-    const command = this.command as Turn;
-    sender.ended(next, command);
-    if (reply === undefined) next.mayBeDuplicated = true;
-    else next.tokens.answered(command.token);
-    // with `replicas`, a grant counts only as the reply to a request
-    const counts = reply?.status !== 'granted' || settings.replicas === 0;
-    if (next.settled) acquisitions.onLateReply(next, reply?.status ?? 'queued');
-    else if (reply === undefined || reply.status === 'absent' || !counts) sender.ask(next);
-    else acquisitions.onReply(next, reply, this.#sent, suspend.moment());
+    this.#next?.turned((returned?.reply as TurnReply | undefined)?.again, this.#sent);
   }
 
   #ended(returned: ReleaseResult | undefined): ReleaseOutcome | Promise<ReleaseOutcome> {

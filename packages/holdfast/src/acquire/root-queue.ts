@@ -24,7 +24,7 @@ import type { ResolvedAcquireOptions, Settings } from '../base/options.js';
 import * as failures from './failures.js';
 import type { Acquisition } from './acquisition.js';
 import type { RootEnd } from './releaser.js';
-import { type AcquireRequest, endOfWait, type Task } from './call.js';
+import { type AcquireRequest, type Call, endOfWait, type Waited } from './call.js';
 
 export interface RootQueueEvents {
   waits(queue: RootQueue): void;
@@ -34,7 +34,10 @@ export interface RootQueueEvents {
   failed(queue: RootQueue): void;
 }
 
-export class RootQueue extends Chain<Task> implements RootObserver {
+/** Its limits end only this call: the root goes on while another one waits. */
+export type Task = Call<RootQueue>;
+
+export class RootQueue extends Chain<Task> implements RootObserver, Waited {
   readonly of: KeyQueue;
   readonly key: string;
   readonly fair: boolean;
@@ -65,7 +68,7 @@ export class RootQueue extends Chain<Task> implements RootObserver {
   readonly #staleAfter: number;
   /** Its root was granted. */
   #served = false;
-  /** Fair: of entries whose tasks its root serves. */
+  /** Fair: each withdraws an entry whose tasks its root serves. It must not end before. */
   readonly owed: (() => void)[] = [];
 
   constructor(
@@ -95,18 +98,13 @@ export class RootQueue extends Chain<Task> implements RootObserver {
   /** Takes the tasks of the entry that is directly behind its root in the queue of the store. */
   absorb(group: RootQueue, { id, ticket }: Acquisition): void {
     for (const task of group.all()) {
-      task.queue = this;
+      task.via = this;
       group.remove(task);
       this.add(task);
     }
     if (group.overdue) this.overdue = true;
     this.run.push(id);
     this.ticket = ticket;
-  }
-
-  /** Its root must not end before this withdrawal is sent. */
-  owe(withdraw: () => void): void {
-    this.owed.push(withdraw);
   }
 
   /** Withdraws the entries whose tasks its root serves. Nothing may end the root before. */
@@ -122,6 +120,27 @@ export class RootQueue extends Chain<Task> implements RootObserver {
     return entry.heard && this.#clock.now() - since <= this.#staleAfter;
   }
 
+  get deaf(): boolean {
+    return this.entry?.deaf === true;
+  }
+
+  get unsent(): boolean {
+    return this.entry?.unsent === true;
+  }
+
+  get trouble(): unknown {
+    return this.entry?.trouble;
+  }
+
+  placeOf(task: object): failures.Place {
+    let before = 0;
+    for (const one of this.all()) {
+      if (one === task) break;
+      before += 1;
+    }
+    return { ticket: this.entry?.ticket ?? 0, before, holder: this.root?.hold };
+  }
+
   stopTimer(): void {
     this.timer?.cancel();
     this.timer = undefined;
@@ -133,16 +152,6 @@ export class RootQueue extends Chain<Task> implements RootObserver {
     // the place of fair tasks is that of their request, unless they had one before
     if (first === undefined || (this.fair && !this.#served)) return 0;
     return Math.max(0, Math.floor(now - first.arrived));
-  }
-
-  /** How many tasks are before one. */
-  before(task: Task): number {
-    let count = 0;
-    for (const one of this.all()) {
-      if (one === task) break;
-      count += 1;
-    }
-    return count;
   }
 
   get empty(): boolean {
@@ -207,7 +216,7 @@ export class RootQueue extends Chain<Task> implements RootObserver {
     this.#reject((task) => {
       const silent = now - Math.max(since, task.arrived);
       if (!task.overdue && silent < unreachableAfter) return undefined;
-      return failures.unreachable(this.key, task.trouble);
+      return failures.unreachable(this.key, this.trouble);
     });
   }
 

@@ -18,8 +18,8 @@ import type { AcquireSender } from './acquire-sender.js';
 import * as failures from './failures.js';
 import { FairGroups } from './fair-groups.js';
 import { Acquisition } from './acquisition.js';
-import { KeyQueue, RootQueue } from './root-queue.js';
-import { type AcquireRequest, limitWait, Task } from './call.js';
+import { KeyQueue, RootQueue, type Task } from './root-queue.js';
+import { type AcquireRequest, Call, type Limits, limitWait } from './call.js';
 import type { Telemetry } from '../observe/telemetry.js';
 
 /** The hand-offs of a root for which other processes wait in any case. */
@@ -88,6 +88,10 @@ export class Roots {
     left: (queue: RootQueue): void => this.#askAnew(queue),
     failed: (queue: RootQueue): void => this.#tidy(queue),
   };
+  readonly #limits: Limits<RootQueue> = {
+    giveUp: (task, error) => this.#giveUp(task, error),
+    ask: (task) => this.#askOnceMore(task),
+  };
 
   constructor(parts: RootsParts) {
     this.#parts = parts;
@@ -103,22 +107,21 @@ export class Roots {
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
     const found = queues.find(request.terms, this.#parts.settings.localHandOffs);
     const queue = found ?? this.#begin(queues, request);
-    const task = new Task(request, queue, now.at);
-    const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
-    limitWait(task, this.#clock, giveUp, (late) => this.#askOnceMore(late));
+    const task = new Call(request, queue, now.at);
+    limitWait(task, this.#clock, this.#limits);
     queue.add(task);
     // a lease whose time is over ends here, and the task asks anew
     if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold, now);
     if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue, now);
-    else if (task.heard) request.onProgress?.(undefined);
+    else if (queue.heard) request.onProgress?.(undefined);
     if (queue.root !== undefined) this.#watch(queue);
     return task.promise;
   }
 
   /** The next answer of the store ends a call whose wait is over. */
-  #askOnceMore({ queue, deaf }: Task): void {
+  #askOnceMore({ via: queue }: Task): void {
     queue.overdue = true;
-    if (deaf && queue.entry !== undefined) this.#parts.sender.ask(queue.entry);
+    if (queue.deaf && queue.entry !== undefined) this.#parts.sender.ask(queue.entry);
     else this.#parts.pollNow(queue.key);
   }
 
@@ -156,7 +159,7 @@ export class Roots {
       const { entry } = group;
       queue.absorb(group, entry);
       // in this order: an entry that ends rejects the tasks that it still has
-      queue.owe(this.#parts.leave(entry));
+      queue.owed.push(this.#parts.leave(entry));
       this.groups.owes(queue);
     }
     const hold = root.pass(next.request.terms, now);
@@ -237,7 +240,7 @@ export class Roots {
 
   #giveUp(task: Task, error: HoldfastError): void {
     if (task.settled) return;
-    const { queue } = task;
+    const { via: queue } = task;
     queue.remove(task);
     task.fail(error);
     if (queue.size === 0 && queue.entry !== undefined) this.#leave(queue.entry);
@@ -299,7 +302,8 @@ export class Roots {
 
   #next(queue: RootQueue, moment: Moment): Acquisition {
     const { request } = queue.first as Task;
-    const entry = new Acquisition(this.#parts.ids.next(moment.sleeps), request, moment, queue);
+    const { ids, sender } = this.#parts;
+    const entry = new Acquisition(sender, ids.next(moment.sleeps), request, moment, queue);
     queue.entry = entry;
     queue.open = !queue.fair;
     this.#parts.pending.add(entry);

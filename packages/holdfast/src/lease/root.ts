@@ -173,10 +173,6 @@ export class Root extends Link {
     this.weight = weight;
     this.fence = fence - this.hold.index;
   }
-
-  ended(hold: Hold): void {
-    if (hold === this.hold) this.observer?.ended(this);
-  }
 }
 
 /**
@@ -311,20 +307,15 @@ export class Hold {
     return this.validUntil >= this.holdUntil - NEAR_MS ? 'max-hold' : 'expired';
   }
 
-  /** Nothing changes if it has ended before. */
-  release(): void {
-    this.#leave('released');
-  }
-
-  /** It is left to the store, or to another process: nothing is sent for it. */
-  leave(): void {
-    this.#leave('left');
-  }
-
-  #leave(state: HoldState): void {
+  /**
+   * Nothing changes if it has ended before.
+   * @param state `left` to the store, or to another process: nothing is sent for it
+   */
+  leave(state: 'released' | 'left'): void {
+    const { root } = this;
     if (this.state !== 'held') return;
     this.state = state;
-    this.root.ended(this);
+    if (root.hold === this) root.observer?.ended(root);
   }
 
   lose(reason: LossReason): void {
@@ -333,11 +324,12 @@ export class Hold {
 
   /** Marks a hold as lost also if it was released here: it had ended before. */
   foundLost(reason: LossReason): void {
+    const { root } = this;
     this.reason = reason;
-    if (this.state !== 'lost') this.root.telemetry.lost(this);
+    if (this.state !== 'lost') root.telemetry.lost(this);
     this.state = 'lost';
     this.#controller?.abort(this.lossError());
-    this.root.ended(this);
+    if (root.hold === this) root.observer?.ended(root);
   }
 
   lossError(): HoldfastError {

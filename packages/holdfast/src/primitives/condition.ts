@@ -85,13 +85,12 @@ export class Condition {
     const conditions = this.#core.part(Conditions);
     const from = lease.hold;
     const parked = conditions.park(from, this.name);
-    const { acquisition } = parked;
     lease.goAway(() => conditions.abandon(parked));
     this.#bind(conditions, parked, wait, signal);
     try {
       // requests under this lease are answered before it is parked; if the acquisition fails first,
       // its rejection is the result
-      await Promise.race([from.root.extras.signalling, acquisition.promise]);
+      await Promise.race([from.root.extras.signalling, parked.call.promise]);
       parked.ready = true;
       conditions.ask(parked);
       const hold = await conditions.regained(parked);
@@ -176,7 +175,7 @@ export class Condition {
     wait: number,
     signal: AbortSignal | undefined,
   ): void {
-    const { acquisition } = parked;
+    const { call } = parked;
     const back = (): void => {
       parked.wantsBack = true;
       conditions.ask(parked);
@@ -184,9 +183,9 @@ export class Condition {
     if (wait === 0) parked.wantsBack = true;
     else if (wait !== Number.POSITIVE_INFINITY) {
       const timer = this.#core.clock.after(wait, back);
-      acquisition.cleanUp(() => timer.cancel());
+      call.cleanUp(() => timer.cancel());
     }
-    if (signal !== undefined) acquisition.cleanUp(onAbort(signal, back));
+    if (signal !== undefined) call.cleanUp(onAbort(signal, back));
   }
 }
 

@@ -113,7 +113,7 @@ export const LEASE: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/releaser.js',
-        find: 'hold.release();\n        watchdog.remove(root);',
+        find: "hold.leave('released');\n        watchdog.remove(root);",
         replace: '',
       },
     ],

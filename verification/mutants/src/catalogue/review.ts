@@ -55,7 +55,7 @@ export const REVIEW: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/condition.js',
-        find: 'await Promise.race([from.root.extras.signalling, acquisition.promise]);',
+        find: 'await Promise.race([from.root.extras.signalling, parked.call.promise]);',
         replace: 'await from.root.extras.signalling;',
       },
     ],
@@ -112,7 +112,9 @@ export const REVIEW: readonly Mutant[] = [
     name: 'an outage is another holder',
     mistake:
       'a wait that times out while the server is down reports that another owner has the lock',
-    edits: [{ file: 'acquire/call.js', find: 'if (trouble !== undefined)', replace: 'if (false)' }],
+    edits: [
+      { file: 'acquire/call.js', find: 'if (via.trouble !== undefined)', replace: 'if (false)' },
+    ],
   },
   {
     name: 'a refused change takes effect later',

@@ -65,7 +65,11 @@ export const ROOTS: readonly Mutant[] = [
       '(`WITHDRAWN_TOO_EARLY`)',
     edits: [
       rootEnd('if (next?.settled)', 'if (next?.settled)\n return; else if (false)'),
-      rootEnd('if (next.settled)', 'if (next.settled)\n return; else if (false)'),
+      {
+        file: 'acquire/acquisition.js',
+        find: "handler.onLateReply(this, reply?.status ?? 'queued');",
+        replace: 'return;',
+      },
     ],
     elsewhere: 'the tests of roots, and the model',
   },

@@ -118,7 +118,7 @@ export const TESTED: readonly Mutant[] = [
   {
     name: 'no last question',
     mistake: 'a call that no push can reach misses a lock that became free since its first answer',
-    edits: [{ file: 'acquire/call.js', find: 'call.heard && !call.deaf', replace: 'call.heard' }],
+    edits: [{ file: 'acquire/call.js', find: '(heard && !deaf)', replace: 'heard' }],
     elsewhere: 'wait-ends.test.ts: a wait of about two round trips',
   },
 ];

@@ -106,8 +106,8 @@ export const TOPOLOGIES: readonly Mutant[] = [
     mistake: 'the time a request waits for its turn is taken from its lease',
     edits: [
       {
-        file: 'acquire/acquire-sender.js',
-        find: 'this.#sent = this.#sender.parts.suspend.moment();',
+        file: 'acquire/acquisition.js',
+        find: 'this.#asked = this.#sender.parts.suspend.moment();',
         replace: '',
       },
     ],

@@ -83,7 +83,7 @@ export const WAITING: readonly Mutant[] = [
   {
     name: 'a wait limit that passes in a pause',
     mistake: 'the call goes on until the pause ends',
-    edits: [{ file: 'acquire/call.js', find: 'ask(call);', replace: '' }],
+    edits: [{ file: 'acquire/call.js', find: 'limits.ask(call);', replace: '' }],
     elsewhere: 'test/unit/idle-waiters.test.ts',
   },
   {
@@ -122,8 +122,8 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/call.js',
-        find: 'giveUp(call, endOfWait(call));',
-        replace: 'call.overdue = true;',
+        find: 'limits.giveUp(call, endOfWait(call));',
+        replace: '(call.overdue = true);',
       },
     ],
     elsewhere: 'the tests of waits',

@@ -31,7 +31,7 @@ export class Conditions implements CorePart {
     // the request names the last fence that was used: a duplicate may be executed later
     root.reserved = 0;
     const left = (): void => {
-      from.release();
+      from.leave('released');
       watchdog.remove(root);
       if (root.mayBeDuplicated) acquisitions.abandoned.follow(from);
     };
@@ -47,8 +47,8 @@ export class Conditions implements CorePart {
     sender.ask(acquisition);
   }
 
-  regained({ acquisition, condition }: Parked): Promise<Hold | null> {
-    const { request, promise } = acquisition;
+  regained({ call, condition }: Parked): Promise<Hold | null> {
+    const { request, promise } = call;
     if (!isOn(ACQUIRE)) return promise;
     return this.#host.telemetry.acquire(request, () => promise, condition);
   }

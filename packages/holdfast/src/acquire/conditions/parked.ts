@@ -20,7 +20,7 @@
 import type { Acquire, AcquireReply, Park, ParkReply } from '../../engine/commands.js';
 import type { Hold } from '../../lease/root.js';
 import type { Acquisition } from '../acquisition.js';
-import type { AcquireRequest } from '../call.js';
+import { type AcquireRequest, Call } from '../call.js';
 
 export class Parked {
   /** The lease that is given up. */
@@ -28,6 +28,7 @@ export class Parked {
   readonly condition: string;
   /** Takes the lock back. */
   readonly acquisition: Acquisition;
+  readonly call: Call<Acquisition>;
   /** Whether a signal woke it, as far as that is known. */
   readonly signalled: Promise<boolean>;
   /** It failed and still has its lease. */
@@ -66,7 +67,10 @@ export class Parked {
       this.#tell = resolve;
     });
     const back = { ...terms, wait: Number.POSITIVE_INFINITY, signal: undefined };
-    this.acquisition = acquisition({ key, weight, kind: 'mutex', capacity: 1, terms: back }, this);
+    const request = { key, weight, kind: 'mutex', capacity: 1, terms: back } as const;
+    this.acquisition = acquisition(request, this);
+    this.call = new Call(request, this.acquisition, this.acquisition.arrived);
+    this.acquisition.call = this.call;
   }
 
   get asleep(): boolean {

@@ -1,15 +1,17 @@
 /** Grants whose leases were over when the reply arrived. */
 import { expect, it } from 'vitest';
+import type { AcquireSender } from '../../../src/acquire/acquire-sender.js';
 import { Acquisition } from '../../../src/acquire/acquisition.js';
 import type { AcquireRequest } from '../../../src/acquire/call.js';
 import { believed, type GrantPush } from '../../../src/acquire/pushes.js';
 import type { Moment, SuspendDetector } from '../../../src/lease/local-time.js';
 
+const SENDER = {} as AcquireSender;
 const ttl = 3000;
 
 function waiting(wait: number): Acquisition {
   const request = { key: 'k', weight: 1, capacity: 1, terms: { ttl, wait } };
-  return new Acquisition('a', request as AcquireRequest, { at: 0 } as Moment);
+  return new Acquisition(SENDER, 'a', request as AcquireRequest, { at: 0 } as Moment);
 }
 
 it('three leases of the whole ttl that came too late end the wait', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SuspendDetector } from '../../../src/lease/local-time.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { EchoAnswer, WakeChannel, WakeListener } from '../../../src/store/port.js';
+import type { AcquireSender } from '../../../src/acquire/acquire-sender.js';
 import { Acquisition } from '../../../src/acquire/acquisition.js';
 import type { AcquireRequest } from '../../../src/acquire/call.js';
 import { Wake } from '../../../src/store/wake-channel.js';
@@ -48,15 +49,17 @@ it('and stays open while there is a waiter', async () => {
   expect(await opened(false)).toBe(1);
 });
 
+const SENDER = {} as AcquireSender;
+
 it('a grant before any reply counts from before the first request', () => {
   const sleep = new SuspendDetector(new VirtualClock());
-  const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
+  const waiter = new Acquisition(SENDER, 'a', {} as AcquireRequest, { at: 100, sleeps: 0 });
   expect(waiter.localTime(sleep, 5_000_000, sleep.moment())).toBe(100);
 });
 
 it('a later grant counts from the last reply, even if the local clock is slower', () => {
   const sleep = new SuspendDetector(new VirtualClock());
-  const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
+  const waiter = new Acquisition(SENDER, 'a', {} as AcquireRequest, { at: 100, sleeps: 0 });
   waiter.hear({ at: 200, sleeps: 0 }, 5_000_000, 210);
   // A second of the store may be 990 ms of the local clock. The late grant was made by then.
   expect(waiter.localTime(sleep, 6_000_000, sleep.moment())).toBe(200 + 1000 - 10);
@@ -66,7 +69,7 @@ it('a later grant counts from the last reply, even if the local clock is slower'
 it('a grant after a suspension of the machine has no known time', () => {
   const clock = new VirtualClock();
   const sleep = new SuspendDetector(clock);
-  const waiter = new Acquisition('a', {} as AcquireRequest, sleep.moment());
+  const waiter = new Acquisition(SENDER, 'a', {} as AcquireRequest, sleep.moment());
   waiter.hear(sleep.moment(), 5_000_000, clock.now());
   clock.sleep(2000);
   expect(waiter.localTime(sleep, 5_003_000, sleep.moment())).toBe(Number.NEGATIVE_INFINITY);
