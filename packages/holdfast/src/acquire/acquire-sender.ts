@@ -22,10 +22,6 @@ import type { Wake } from '../store/wake-channel.js';
 /** The most labels whose encoded metadata is kept. */
 const LABELS_MAX = 100;
 
-/** What an acquisition keeps of its request: the push of its grant is checked with it. */
-export type Asking = Pick<Acquire, 'channel' | 'claim' | 'token'> &
-  Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
-
 export type Answer = AcquireReply | ParkReply;
 
 export interface ReplyHandler {
@@ -71,18 +67,9 @@ export class AcquireSender {
   ask(acquisition: Acquisition, sent: Moment = this.parts.suspend.moment()): void {
     const { parked } = acquisition;
     if (acquisition.settled || acquisition.asking || parked?.ready === false) return;
-    const asks = this.#command(acquisition, sent.at);
+    const asks = this.begin(acquisition, sent);
     const command = parked === undefined ? asks : parked.command(asks);
-    this.#begins(acquisition, command, sent);
     if (!this.parts.requests.post(command, acquisition, sent.at)) acquisition.asking = 'waits';
-  }
-
-  /** The first request, which a `turn` carries; see `Acquisition.turned`. */
-  begin(acquisition: Acquisition): Acquire {
-    const { sent } = acquisition;
-    const asked = this.#command(acquisition, sent.at);
-    this.#begins(acquisition, asked, sent);
-    return asked;
   }
 
   askLater(acquisition: Acquisition): void {
@@ -98,12 +85,6 @@ export class AcquireSender {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #begins(acquisition: Acquisition, command: Asking, now: Moment): void {
-    acquisition.begin(command, now);
-    this.#underWay += 1;
-    if (command.channel !== '') this.#wake.named(1);
-  }
-
   /** @param channel that the request named */
   ended(channel: string): void {
     this.#underWay -= 1;
@@ -111,13 +92,14 @@ export class AcquireSender {
     if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  #command(acquisition: Acquisition, now: number): Acquire {
+  /** Makes a request, which is under way until `ended`; a `turn` may carry it. */
+  begin(acquisition: Acquisition, now: Moment): Acquire {
     const { id, request, queue } = acquisition;
     const { key, kind, weight, capacity, terms } = request;
     const { settings, replyDelay } = this.parts;
     const { channel } = this.#wake;
     const longest = Math.min(settings.claimWindow, terms.ttl);
-    return {
+    const command: Acquire = {
       op: 'acquire',
       key,
       id,
@@ -131,17 +113,22 @@ export class AcquireSender {
       fair: terms.fair,
       handOffs: queue === undefined ? 0 : settings.localHandOffs,
       channel,
-      token: channel === '' ? '' : tokensOf(acquisition).draw(settings.randomSource),
+      token:
+        channel === '' ? '' : (acquisition.tokens ??= new PushTokens()).draw(settings.randomSource),
       queue: terms.wait > 0,
       // its own, or the one that its tasks had before
       ticket: acquisition.ticket === 0 ? (queue?.ticket ?? 0) : acquisition.ticket,
-      waited: queue?.waited(now) ?? 0,
+      waited: queue?.waited(now.at) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
       patience: replyDelay.patience(channel === '' ? longest / UNHEARD : longest),
       retention: settings.retention,
       meta: this.#metas.get(terms.label) ?? this.#meta(terms.label),
     };
+    acquisition.begin(command, now);
+    this.#underWay += 1;
+    if (channel !== '') this.#wake.named(1);
+    return command;
   }
 
   #meta(label: string): string {
@@ -150,8 +137,4 @@ export class AcquireSender {
     this.#metas.set(label, meta);
     return meta;
   }
-}
-
-function tokensOf(acquisition: Acquisition): PushTokens {
-  return (acquisition.tokens ??= new PushTokens());
 }

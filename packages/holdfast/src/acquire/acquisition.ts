@@ -10,12 +10,12 @@
  */
 import { Link } from '../base/chain.js';
 import type { Timer } from '../base/clock.js';
-import type { Again, Micros, Queued } from '../engine/commands.js';
+import type { Acquire, Again, Micros, Queued } from '../engine/commands.js';
 import { DRIFT, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import { type Grant, type Hold, Root } from '../lease/root.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { Receiver } from '../store/requests.js';
-import type { AcquireSender, Answer, Asking } from './acquire-sender.js';
+import type { AcquireSender, Answer } from './acquire-sender.js';
 import type { Place } from './failures.js';
 import type { PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from './cleanup/abandoned.js';
@@ -166,7 +166,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   }
 
   /** A request is under way until `over`. */
-  begin({ channel, token, claim, handOffs = 0, tasks = 0 }: Asking, now: Moment): void {
+  begin({ channel, token, claim, handOffs, tasks = 0 }: Acquire, now: Moment): void {
     this.asking = 'sent';
     this.channel = channel;
     this.told = tasks;
@@ -198,8 +198,9 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     if (replyDelay.took(now.at - sent.at) && !isSame) this.mayBeDuplicated = true;
     this.parked?.answered(reply);
     if (isSame && this.hold !== null && this.hadLease()) return;
-    if (this.settled) handler.onLateReply(this, reply.status);
-    else handler.onReply(this, reply, sent, now);
+    if (this.settled) return handler.onLateReply(this, reply.status);
+    this.hear(sent, reply.now, now.at);
+    handler.onReply(this, reply, sent, now);
   }
 
   failed(error: unknown): void {
@@ -226,9 +227,11 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     else this.tokens?.answered(this.#token);
     // with `replicas`, a grant counts only as the reply to a request
     const counts = reply?.status !== 'granted' || parts.settings.replicas === 0;
-    if (this.settled) handler.onLateReply(this, reply?.status ?? 'queued');
-    else if (reply === undefined || reply.status === 'absent' || !counts) this.#sender.ask(this);
-    else handler.onReply(this, reply, sent, parts.suspend.moment());
+    if (this.settled) return handler.onLateReply(this, reply?.status ?? 'queued');
+    if (reply === undefined || reply.status === 'absent' || !counts) return this.#sender.ask(this);
+    const now = parts.suspend.moment();
+    this.hear(sent, reply.now, now.at);
+    handler.onReply(this, reply, sent, now);
   }
 
   #over(): void {

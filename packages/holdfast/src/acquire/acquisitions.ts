@@ -140,7 +140,6 @@ export class Acquisitions implements ReplyHandler {
   }
 
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: Moment): void {
-    acquisition.hear(sent, reply.now, now.at);
     switch (reply.status) {
       case 'granted':
         this.#granted(acquisition, reply, sent, now);

@@ -16,7 +16,12 @@
  * root too, and hands its answer, its failure or the lack of both to the acquisition.
  */
 import type { Park, Release, Turn, TurnReply } from '../engine/commands.js';
-import type { ReleaseResult, ReleaseRetrier, ReleaseTask } from './cleanup/release-retrier.js';
+import type {
+  ReleaseResult,
+  ReleaseRetrier,
+  ReleaseTask,
+  Told,
+} from './cleanup/release-retrier.js';
 import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
 import type { Hold, Root } from '../lease/root.js';
@@ -111,7 +116,9 @@ export class Releaser {
     const { clock, requestTimeout, retention } = settings;
     const until = clock.now() + ms + requestTimeout;
     const command = withdrawal({ key, id }, retention);
-    return outcome(key, await retrier.release({ id, command, until }), true);
+    const returned = await retrier.release({ id, command, until });
+    if (returned === undefined) return unanswered(key);
+    return outcome(returned.status, returned.repeated);
   }
 }
 
@@ -120,7 +127,7 @@ const NO_ROOT = {
   ...{ patience: 0, meta: '' },
 } as const;
 
-export class RootEnd implements ReleaseTask {
+export class RootEnd implements ReleaseTask, Told {
   readonly id: string;
   readonly until: number;
   command!: Release | Turn | Park;
@@ -133,6 +140,8 @@ export class RootEnd implements ReleaseTask {
   #next: Acquisition | undefined;
   /** The moment before the last attempt. */
   #sent: Moment;
+  /** Tells the caller, which waits for it. */
+  #tell: ((outcome: ReleaseOutcome | Promise<ReleaseOutcome>) => void) | undefined;
   /** A request waited for its turn in this process. */
   #waited = false;
   /** No attempt follows; and what the store has answered, if it has. */
@@ -155,15 +164,23 @@ export class RootEnd implements ReleaseTask {
   send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
     this.#next = next;
     this.command = this.#command();
-    return this.#parts.retrier.end(this, this.#sent.at).then((returned) => {
-      if (returned === undefined) this.#hold.end = this;
-      return this.#ended(returned);
+    return new Promise((resolve) => {
+      this.#tell = resolve;
+      this.#parts.retrier.end(this, this.#sent.at);
     });
+  }
+
+  resolve(returned: ReleaseResult | undefined): void {
+    const tell = this.#tell;
+    if (tell === undefined) return;
+    this.#tell = undefined;
+    if (returned === undefined) this.#hold.end = this;
+    tell(this.#outcome(returned));
   }
 
   /** The outcome for a further call, after one that had no answer. */
   async again(): Promise<ReleaseOutcome> {
-    return this.#ended(this.#over ? this.#returned : await this.#parts.retrier.release(this));
+    return this.#outcome(this.#over ? this.#returned : await this.#parts.retrier.release(this));
   }
 
   /** As for a hand-off, the task that released does not learn how its root ends. */
@@ -195,7 +212,7 @@ export class RootEnd implements ReleaseTask {
     const root = { op: 'turn', key, id, fence, used: fence + index, retention } as const;
     if (this.#next === undefined) return { ...root, ...NO_ROOT };
     const { id: again } = this.#next;
-    const asked = acquisitions.sender.begin(this.#next);
+    const asked = acquisitions.sender.begin(this.#next, this.#next.sent);
     const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
     const { ticket } = asked;
     const request = { again, ttl, claim, handOffs, channel, token, fair: asked.fair };
@@ -212,22 +229,21 @@ export class RootEnd implements ReleaseTask {
     this.#next?.turned((returned?.reply as TurnReply | undefined)?.again, this.#sent);
   }
 
-  #ended(returned: ReleaseResult | undefined): ReleaseOutcome | Promise<ReleaseOutcome> {
+  #outcome(returned: ReleaseResult | undefined): ReleaseOutcome | Promise<ReleaseOutcome> {
     const { key, id, mayBeDuplicated } = this.#root;
     const { acquisitions, watchdog, settings } = this.#parts;
     if (mayBeDuplicated) acquisitions.abandoned.follow({ key, id });
+    if (returned === undefined) return unanswered(key);
     // it was held when the release was called, and may have ended by itself while that waited
     const lapsed = this.#waited && settings.clock.now() >= this.#root.storeUntil;
-    const result = outcome(key, lapsed ? again(returned) : returned, this.#believed);
-    if (result === 'kept') watchdog.owned.counted(this.#root, returned?.holds ?? 0);
-    if (returned?.status !== 'absent' && result !== 'lost') return result;
-    return this.#missed(result, returned?.status);
+    const isFreed = this.#believed && (returned.repeated || lapsed);
+    const result = outcome(returned.status, isFreed);
+    if (result === 'kept') watchdog.owned.counted(this.#root, returned.holds);
+    if (returned.status !== 'absent' && result !== 'lost') return result;
+    return this.#missed(result, returned.status);
   }
 
-  async #missed(
-    result: ReleaseOutcome,
-    status: ReleaseResult['status'] | undefined,
-  ): Promise<ReleaseOutcome> {
+  async #missed(result: ReleaseOutcome, status: ReleaseResult['status']): Promise<ReleaseOutcome> {
     const { acquisitions, watchdog } = this.#parts;
     if (result === 'lost' && this.#hold.reason === undefined) {
       this.#hold.foundLost((await watchdog.inquiries.forced(this.#root)) ?? 'gone');
@@ -237,28 +253,16 @@ export class RootEnd implements ReleaseTask {
   }
 }
 
-/** As if an earlier attempt had been sent. */
-function again(returned: ReleaseResult | undefined): ReleaseResult | undefined {
-  return returned && { ...returned, repeated: true };
+/** @param isFreed if nothing is found: it was held, and an earlier, unanswered attempt freed it */
+function outcome(status: ReleaseResult['status'], isFreed: boolean): ReleaseOutcome {
+  if (status === 'freed' || status === 'kept') return status;
+  return isFreed ? 'freed' : 'lost';
 }
 
-export function outcome(
-  key: string,
-  returned: ReleaseResult | undefined,
-  believed: boolean,
-): ReleaseOutcome {
-  switch (returned?.status) {
-    case 'freed':
-      return 'freed';
-    case 'kept':
-      return 'kept';
-    case 'absent':
-    case 'dequeued':
-      // if it was held when the release was sent, an earlier, unanswered attempt has freed it
-      return returned.repeated && believed ? 'freed' : 'lost';
-    case undefined: {
-      const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;
-      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
-    }
-  }
+/** Rejects after two promise jobs, when a promise depends on it: so its stack names the caller. */
+async function unanswered(key: string): Promise<never> {
+  await Promise.resolve();
+  await Promise.resolve();
+  const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;
+  throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
 }

@@ -174,8 +174,9 @@ export class Roots {
    * releases may join that group, if it asks again in the same step.
    */
   #joins(queue: RootQueue, { key, hold }: Root): RootQueue | undefined {
+    if (queue.size > 0) return undefined;
     const group = this.groups.next(key);
-    if (queue.size > 0 || group === undefined || group.size === 0) return undefined;
+    if (group === undefined || group.size === 0) return undefined;
     return group.end === undefined && group.suits(hold.terms) ? group : undefined;
   }
 

@@ -12,10 +12,11 @@ import { loadScript, pieces } from '../../../../tools/lua.mjs';
 import { Engine } from '../../src/engine/engine.js';
 import type { Resource } from '../../src/engine/resource.js';
 import type { Command, Op, Push, Reply } from '../../src/engine/commands.js';
+import type { ClientPort } from '../../src/store/clients/port.js';
 import { decodePush } from '../../src/store/push-text.js';
 import { answerTo, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
-import { answerWith, NO_PROOF } from '../../src/store/redis/proven-port.js';
+import { Proofs } from '../../src/store/redis/proven-port.js';
 import { argsOf, renewalsOf } from '../../src/store/redis/many-renewals.js';
 import { isShort, type Short } from '../../src/store/redis/several.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
@@ -82,11 +83,15 @@ interface Expected {
 /** The proof of the call at a place of a pipeline. */
 export const proofOf = (place: number): string => `p${place}`;
 
+const PROOFS = new Proofs({ name: 'scripts' } as ClientPort);
+
 /** The result of a script, whose reply must repeat the proof of its call. */
 export function answerAt(place: number, raw: unknown): unknown {
-  const answer = answerWith(proofOf(place), raw);
-  if (answer === NO_PROOF) throw new Error(`no proof in ${JSON.stringify(raw)}`);
-  return answer;
+  try {
+    return PROOFS.read(raw, proofOf(place));
+  } catch (cause) {
+    throw new Error(`no proof in ${JSON.stringify(raw)}`, { cause });
+  }
 }
 
 /** Sequences run by all drivers: keeps the key names of different drivers apart. */

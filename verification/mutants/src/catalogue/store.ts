@@ -122,13 +122,13 @@ export const STORE: readonly Mutant[] = [
     edits: [
       {
         file: 'store/redis/proven-port.js',
-        find: 'raw.startsWith(`${proof} `) ? Number(raw.slice(proof.length + 1)) : NO_PROOF;',
-        replace: "Number(raw.split(' ')[1]);",
+        find: 'if (raw.startsWith(`${proof} `))',
+        replace: "return Number(raw.split(' ')[1]);",
       },
       {
         file: 'store/redis/proven-port.js',
-        find: 'raw.length === 2 && raw[0] === proof ? raw[1] : NO_PROOF;',
-        replace: 'raw.length === 2 ? raw[1] : NO_PROOF;',
+        find: 'raw.length === 2 && raw[0] === proof',
+        replace: 'raw.length === 2',
       },
     ],
     elsewhere: 'the tests of proofs, and of a client whose connection is reset',

@@ -31,7 +31,13 @@ export interface ReleaseTask {
   readonly attempts?: (waited?: boolean) => void;
   /** Called after each attempt without an answer. */
   readonly failed?: (error: unknown) => void;
-  /** Called when attempts end: with the answer, or with `undefined`. */
+}
+
+/** A caller of `release` or `end`. */
+export interface Told {
+  /** `undefined` if the answer does not come soon: attempts continue. The first call counts. */
+  readonly resolve: (returned: ReleaseResult | undefined) => void;
+  /** Attempts have ended: with the answer, or with `undefined`. */
   readonly ended?: (returned: ReleaseResult | undefined) => void;
 }
 
@@ -44,13 +50,6 @@ export interface ReleaseResult {
   readonly holds: number;
 }
 
-/** A call of `release` or `end`. */
-interface Call {
-  readonly resolve: (returned: ReleaseResult | undefined) => void;
-  /** Told when attempts end. */
-  readonly told: ReleaseTask | undefined;
-}
-
 /** It receives the answer to the first attempt, which usually decides. */
 class Tries extends Link implements Receiver<Reply> {
   readonly id: string;
@@ -60,16 +59,16 @@ class Tries extends Link implements Receiver<Reply> {
   again = false;
   /** The pause between attempts; none before the second. */
   pause: Pause | undefined;
-  readonly calls: Call[];
+  readonly told: Told[];
   readonly #retrier: ReleaseRetrier;
 
-  constructor(retrier: ReleaseRetrier, what: ReleaseTask, call: Call) {
+  constructor(retrier: ReleaseRetrier, what: ReleaseTask, told: Told) {
     super();
     this.#retrier = retrier;
     this.id = what.id;
     this.what = what;
     this.until = what.until;
-    this.calls = [call];
+    this.told = [told];
   }
 
   answered(reply: Reply): void {
@@ -88,10 +87,10 @@ class Tries extends Link implements Receiver<Reply> {
     return true;
   }
 
-  join({ until }: ReleaseTask, call: Call): void {
+  join({ until }: ReleaseTask, told: Told): void {
     this.until = Math.max(this.until, until);
     this.again = true;
-    this.calls.push(call);
+    this.told.push(told);
   }
 }
 
@@ -109,22 +108,25 @@ export class ReleaseRetrier {
     this.#clock = clock;
   }
 
-  /**
-   * Resolves to `undefined` if the answer does not come soon; attempts continue then.
-   */
+  /** Resolves to `undefined` if the answer does not come soon; attempts continue then. */
   release(what: ReleaseTask): Promise<ReleaseResult | undefined> {
-    return this.#begin(this.withdrawals, what, this.#find(what.id));
+    return new Promise((resolve) => {
+      const running = this.#find(what.id);
+      if (running !== undefined) return running.join(what, { resolve });
+      what.attempts?.();
+      this.#begin(this.withdrawals, what, { resolve }, this.#clock.now());
+    });
   }
 
   /**
-   * As `release`, for a root that was held until now: its end is not under way. Calls
-   * `ReleaseTask.ended`.
+   * As `release`, for a root that was held until now: its end is not under way.
    * @param now the time of the clock in this step
    */
-  end(what: ReleaseTask, now: number): Promise<ReleaseResult | undefined> {
+  end(what: ReleaseTask & Told, now: number): void {
     const { withdrawals } = this;
     const running = withdrawals.size === 0 ? undefined : withdrawals.find(what.id);
-    return this.#begin(this.#ends, what, running, now);
+    if (running === undefined) this.#begin(this.#ends, what, what, now);
+    else running.join(what, what);
   }
 
   has(id: string): boolean {
@@ -149,24 +151,11 @@ export class ReleaseRetrier {
     return this.withdrawals.find(id) ?? this.#ends.find(id);
   }
 
-  /**
-   * Joins a series that runs, or makes a first attempt.
-   * @param now set for an end
-   */
-  #begin(
-    list: Records<Tries>,
-    what: ReleaseTask,
-    running: Tries | undefined,
-    now?: number,
-  ): Promise<ReleaseResult | undefined> {
-    return new Promise((resolve) => {
-      const call = { resolve, told: now === undefined ? undefined : what };
-      if (running !== undefined) return running.join(what, call);
-      const tries = new Tries(this, what, call);
-      list.add(tries);
-      if (now === undefined) what.attempts?.();
-      this.#requests.post(what.command, tries, now ?? this.#clock.now());
-    });
+  /** Makes a first attempt. */
+  #begin(list: Records<Tries>, what: ReleaseTask, told: Told, now: number): void {
+    const tries = new Tries(this, what, told);
+    list.add(tries);
+    this.#requests.post(what.command, tries, now);
   }
 
   /**
@@ -177,17 +166,12 @@ export class ReleaseRetrier {
     this.over(tries, await this.#tryUntil(tries, first));
   }
 
-  #send(what: ReleaseTask): Promise<Reply> {
-    what.attempts?.();
-    return this.#requests.send(what.command);
-  }
-
   /** Ends a series. */
   over(tries: Tries, returned: ReleaseResult | undefined): void {
     if (!this.#ends.remove(tries)) this.withdrawals.remove(tries);
-    for (const { resolve, told } of tries.calls) {
-      told?.ended?.(returned);
-      resolve(returned);
+    for (const told of tries.told) {
+      told.ended?.(returned);
+      told.resolve(returned);
     }
     if (this.#idle.length > 0 && this.#isIdle) for (const tell of this.#idle.splice(0)) tell();
   }
@@ -196,11 +180,12 @@ export class ReleaseRetrier {
   #tryUntil(tries: Tries, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
     const { what } = tries;
     const impatient = (): void => {
-      for (const { resolve } of tries.calls) resolve(undefined);
+      for (const told of tries.told) told.resolve(undefined);
     };
     let made: Promise<Reply> | undefined = first;
     const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {
-      const sent = made ?? this.#send(what);
+      if (made === undefined) what.attempts?.();
+      const sent = made ?? this.#requests.send(what.command);
       made = undefined;
       const reply = await sent;
       const again = missed(reply) && tries.again;

@@ -8,7 +8,7 @@ import type { KeyCommand, Reply } from '../../engine/commands.js';
 import type { RawOutcome, ScriptCall } from '../clients/port.js';
 import { type Outcome, OutOfStep, StoreFailure } from '../port.js';
 import { readable } from './codec.js';
-import { nextProof, type ProvenPort } from './proven-port.js';
+import type { ProvenPort } from './proven-port.js';
 
 export interface PostedParts {
   readonly client: ProvenPort;
@@ -26,10 +26,9 @@ export interface PostedParts {
 /** Never the present connection. */
 const REPLACED = Symbol('replaced');
 
-export class Posted implements ScriptCall, RawOutcome {
-  readonly sha: string;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
+export class Posted implements RawOutcome {
+  /** Its last argument is the proof. */
+  readonly #call: ScriptCall;
   readonly #proof: string;
   readonly #parts: PostedParts;
   readonly #command: KeyCommand;
@@ -38,13 +37,12 @@ export class Posted implements ScriptCall, RawOutcome {
   constructor(
     parts: PostedParts,
     command: KeyCommand,
-    { sha, keys, args }: ScriptCall,
+    call: ScriptCall,
+    proof: string,
     to: Outcome,
   ) {
-    this.#proof = nextProof();
-    this.sha = sha;
-    this.keys = keys;
-    this.args = [...args, this.#proof];
+    this.#proof = proof;
+    this.#call = call;
     this.#parts = parts;
     this.#command = command;
     this.#to = to;
@@ -65,12 +63,12 @@ export class Posted implements ScriptCall, RawOutcome {
   failed(error: unknown, isSame: boolean): void {
     const { proofs } = this.#parts.client;
     if (proofs.isCertain(error)) return this.#again(error, isSame);
-    proofs.probe(error, this.keys).catch((second: unknown) => this.#again(second, isSame));
+    proofs.probe(error, this.#call.keys).catch((second: unknown) => this.#again(second, isSame));
   }
 
   #again(error: unknown, isSame: boolean): void {
     const { client, ordered, again } = this.#parts;
-    const call = { sha: this.sha, keys: this.keys, args: this.args.slice(0, -1) };
+    const call = { ...this.#call, args: this.#call.args.slice(0, -1) };
     const connection = isSame ? client.connection() : REPLACED;
     again(this.#command, call, error, connection).then(
       (reply) => this.#to.replied(reply, ordered && client.connection() === connection),

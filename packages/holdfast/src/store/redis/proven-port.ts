@@ -21,8 +21,6 @@ import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
 
 const PROBE = 'return ARGV[1]';
-/** The result of `answerWith` for a reply without the proof. */
-export const NO_PROOF: unique symbol = Symbol('no proof');
 
 /** The script's reply repeats the last argument. */
 export function provable(source: string): string {
@@ -60,11 +58,16 @@ export class Proofs {
     this.#port = port;
   }
 
+  /** The result of a script. Throws without its proof, see `scripts/lib/proof.lua`. */
   read(raw: unknown, proof: string): unknown {
-    const answer = answerWith(proof, raw);
-    if (answer === NO_PROOF) throw this.#outOfStep();
     this.isOutOfStep = false;
-    return answer;
+    if (typeof raw === 'string') {
+      if (raw.startsWith(`${proof} `)) return Number(raw.slice(proof.length + 1));
+      // a connection inside MULTI has its own error
+      if (raw === 'QUEUED') return raw;
+    }
+    if (Array.isArray(raw) && raw.length === 2 && raw[0] === proof) return raw[1];
+    throw this.#outOfStep();
   }
 
   isCertain(error: unknown): boolean {
@@ -129,16 +132,6 @@ function newProvenPort(port: ClientPort): ProvenPort {
       return answered(port.eval(source, keys, [...args, proof], of), proof, keys, of);
     },
   });
-}
-
-/** The script's result, if the reply has the proof. See `scripts/lib/proof.lua`. */
-export function answerWith(proof: string, raw: unknown): unknown {
-  // a connection inside MULTI has its own error
-  if (raw === 'QUEUED') return raw;
-  if (typeof raw === 'string') {
-    return raw.startsWith(`${proof} `) ? Number(raw.slice(proof.length + 1)) : NO_PROOF;
-  }
-  return Array.isArray(raw) && raw.length === 2 && raw[0] === proof ? raw[1] : NO_PROOF;
 }
 
 function codeOf(error: unknown): string {

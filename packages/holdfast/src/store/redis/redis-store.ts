@@ -33,7 +33,7 @@ import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { OneServer } from './one-server.js';
 import { Posted, type PostedParts, refuseTwice } from './posted.js';
-import { provable, type ProvenPort, provenPort } from './proven-port.js';
+import { nextProof, provable, type ProvenPort, provenPort } from './proven-port.js';
 import { ManyRenewals } from './many-renewals.js';
 import { ScriptLoader } from './script-loader.js';
 import { isShort, Several } from './several.js';
@@ -131,11 +131,13 @@ export class RedisStore implements Store {
 
   post(command: Command, to: Outcome): boolean {
     if (this.#client.post === undefined || command.op === 'renewMany') return false;
-    const posted = new Posted(this.#posting, command, this.#callOf(command), to);
-    return this.#client.post(posted, posted);
+    const call = this.#callOf(command);
+    const proof = nextProof();
+    call.args.push(proof);
+    return this.#client.post(call, new Posted(this.#posting, command, call, proof, to));
   }
 
-  #callOf(command: KeyCommand): ScriptCall {
+  #callOf(command: KeyCommand): ScriptCall & { readonly args: string[] } {
     const keys = this.#keysOf(command);
     const sent = this.#channels === undefined ? command : this.#addressed(command);
     return { sha: scripts[command.op].sha, keys, args: encode(sent) };

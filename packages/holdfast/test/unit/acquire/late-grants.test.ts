@@ -1,5 +1,6 @@
 /** Grants whose leases were over when the reply arrived. */
 import { expect, it } from 'vitest';
+import type { Acquire } from '../../../src/engine/commands.js';
 import type { AcquireSender } from '../../../src/acquire/acquire-sender.js';
 import { Acquisition } from '../../../src/acquire/acquisition.js';
 import type { AcquireRequest } from '../../../src/acquire/call.js';
@@ -10,7 +11,7 @@ const SENDER = {} as AcquireSender;
 const ttl = 3000;
 
 function waiting(wait: number): Acquisition {
-  const request = { key: 'k', weight: 1, capacity: 1, terms: { ttl, wait } };
+  const request = { key: 'k', weight: 1, capacity: 1, terms: { owner: '', ttl, wait } };
   return new Acquisition(SENDER, 'a', request as AcquireRequest, { at: 0 } as Moment);
 }
 
@@ -33,7 +34,7 @@ it('an acquisition that does not wait ends with its first late lease', () => {
 it('a pushed grant that is almost over here is checked with the store', () => {
   const suspend = { toLocal: ({ at }: Moment) => at } as SuspendDetector;
   const acquisition = waiting(Number.POSITIVE_INFINITY);
-  acquisition.bounds = { owner: '', claim: 1000, handOffs: 0 };
+  acquisition.begin({ channel: 'c', claim: 1000, handOffs: 0 } as Acquire, { at: 0 } as Moment);
   const push = { kind: 'grant', fence: 7, now: 5, left: 1_000_000, handOffs: 0, holds: 1 };
   // no answer told the clock of the store, so the grant counts from the request
   const after = (at: number): unknown =>

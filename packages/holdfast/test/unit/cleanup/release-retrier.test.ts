@@ -31,11 +31,10 @@ function release(lasts: number): Heard {
   const ended = (returned: ReleaseResult | undefined): void => {
     heard.atLast = returned;
   };
-  const what = { id: 'a', command, until: clock.now() + lasts, ended };
-  const promise = returns.end(what, clock.now());
-  void promise.then((returned) => {
-    heard.soon = returned;
-  });
+  const resolve = (returned: ReleaseResult | undefined): void => {
+    if (heard.soon === 'nothing') heard.soon = returned;
+  };
+  returns.end({ id: 'a', command, until: clock.now() + lasts, ended, resolve }, clock.now());
   return heard;
 }
 
