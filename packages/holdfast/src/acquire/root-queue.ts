@@ -31,7 +31,7 @@ export interface RootQueueEvents {
   /** The queue has neither an entry nor a lease. */
   left(queue: RootQueue): void;
   /** The entry ended without a grant, and all tasks with it. */
-  failed(queue: RootQueue): void;
+  tidy(queue: RootQueue): void;
 }
 
 /** Its limits end only this call: the root goes on while another one waits. */
@@ -195,7 +195,7 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
 
   failed(error: Error): void {
     this.rejectAll(error);
-    this.#events.failed(this);
+    this.#events.tidy(this);
   }
 
   rejectAll(error: Error): void {

@@ -18,7 +18,7 @@ import type { AcquireSender } from './acquire-sender.js';
 import * as failures from './failures.js';
 import { FairGroups } from './fair-groups.js';
 import { Acquisition } from './acquisition.js';
-import { KeyQueue, RootQueue, type Task } from './root-queue.js';
+import { KeyQueue, RootQueue, type RootQueueEvents, type Task } from './root-queue.js';
 import { type AcquireRequest, Call, type Limits, limitWait } from './call.js';
 import type { Telemetry } from '../observe/telemetry.js';
 
@@ -74,7 +74,7 @@ export interface RootsParts {
   readonly pollNow: (key: string) => void;
 }
 
-export class Roots {
+export class Roots implements RootQueueEvents {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
   /** The queues by key, also of keys that were used lately. */
@@ -83,11 +83,6 @@ export class Roots {
   #most = IDLE_MAX;
   /** The fair tasks that ask at the end of this step. */
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
-  readonly #events = {
-    waits: (queue: RootQueue): void => this.#watch(queue),
-    left: (queue: RootQueue): void => this.#askAnew(queue),
-    failed: (queue: RootQueue): void => this.#tidy(queue),
-  };
   readonly #limits: Limits<RootQueue> = {
     giveUp: (task, error) => this.#giveUp(task, error),
     ask: (task) => this.#askOnceMore(task),
@@ -114,7 +109,7 @@ export class Roots {
     if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold, now);
     if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue, now);
     else if (queue.heard) request.onProgress?.(undefined);
-    if (queue.root !== undefined) this.#watch(queue);
+    if (queue.root !== undefined) this.waits(queue);
     return task.promise;
   }
 
@@ -133,7 +128,7 @@ export class Roots {
       queue.root = undefined;
       root.observer = undefined;
       if (queue.owed.length > 0) queue.withdraw();
-      this.#tidy(queue);
+      this.tidy(queue);
       return FREED;
     }
     if (certainty === 'held' && this.#pass(queue, root, now.at)) return PASSED;
@@ -143,7 +138,7 @@ export class Roots {
     if (certainty === 'releasing') return FREED;
     queue.root = undefined;
     root.observer = undefined;
-    this.#tidy(queue);
+    this.tidy(queue);
     const group = certainty === 'held' ? this.#joins(queue, root) : undefined;
     if (group !== undefined) return { how: 'joined', group };
     if (queue.size === 0) return FREED;
@@ -210,7 +205,7 @@ export class Roots {
    * number: the lease may have ended there without a push. A root that is handed on does not get
    * that old.
    */
-  #watch(queue: RootQueue): void {
+  waits(queue: RootQueue): void {
     const { lasting, settings } = this.#parts;
     queue.timer ??= this.#clock.after(settings.claimWindow, () => {
       queue.timer = undefined;
@@ -222,7 +217,7 @@ export class Roots {
       telemetry.warn('queue', queue.key, queue.size);
       const isOld = this.#clock.now() - queue.since >= settings.claimWindow;
       if (isOld) lasting.report(root, queue.size);
-      this.#watch(queue);
+      this.waits(queue);
     });
   }
 
@@ -247,7 +242,7 @@ export class Roots {
     if (queue.size === 0 && queue.entry !== undefined) this.#leave(queue.entry);
     // a root that was to end with the request of this group ends now
     if (queue.size === 0 && queue.end !== undefined) this.groups.askAlone(queue);
-    this.#tidy(queue);
+    this.tidy(queue);
   }
 
   /** An entry without tasks. The one behind it is behind the one before it now. */
@@ -271,9 +266,9 @@ export class Roots {
   }
 
   /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
-  #askAnew(queue: RootQueue): void {
+  left(queue: RootQueue): void {
     if (queue.size > 0) this.#ask(queue, this.#parts.suspend.moment());
-    this.#tidy(queue);
+    this.tidy(queue);
   }
 
   /** The first fair task of its kind asks at once, the others of its step together. */
@@ -294,7 +289,7 @@ export class Roots {
     const now = this.#parts.suspend.moment();
     if (end !== undefined) end.sendLater(isEmpty ? undefined : this.#next(group, now));
     else if (!isEmpty) this.#ask(group, now);
-    this.#tidy(group);
+    this.tidy(group);
   }
 
   #ask(queue: RootQueue, now: Moment): void {
@@ -319,12 +314,13 @@ export class Roots {
   }
 
   #begin(queues: KeyQueue, request: AcquireRequest): RootQueue {
-    const queue = new RootQueue(queues, request, this.#parts, this.#events);
+    const queue = new RootQueue(queues, request, this.#parts, this);
     queues.add(queue);
     return queue;
   }
 
-  #tidy(queue: RootQueue): void {
+  /** Forgets a queue of which nothing is left. */
+  tidy(queue: RootQueue): void {
     if (queue.size > 0 || queue.entry !== undefined || queue.root !== undefined) return;
     if (queue.timer !== undefined) queue.stopTimer();
     if (queue.fair || queue.of.shared.length > 1) queue.of.remove(queue);

@@ -53,8 +53,8 @@ export const ROOTS: readonly Mutant[] = [
     edits: [
       roots(
         'if (queue.size > 0)\n            this.#ask(queue, this.#parts.suspend.moment());\n' +
-          '        this.#tidy',
-        'this.#tidy',
+          '        this.tidy',
+        'this.tidy',
       ),
     ],
   },
@@ -172,7 +172,7 @@ export const ROOTS: readonly Mutant[] = [
     mistake: 'the end of a root overtakes the withdrawal of an entry whose task it has served',
     edits: [
       roots('queue.withdraw();\n        // while', '// while'),
-      roots('queue.withdraw();\n            this.#tidy', 'this.#tidy'),
+      roots('queue.withdraw();\n            this.tidy', 'this.tidy'),
     ],
     rare: true,
   },
