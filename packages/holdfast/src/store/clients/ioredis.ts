@@ -65,9 +65,8 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     },
 
     subscribe: (channel, listener) => subscribe(client, channel, listener, subscribed),
-    ...(sentinels
-      ? { leaveFormerMaster: () => leave(client, subscribed) }
-      : { endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause) }),
+    ...(sentinels ? { leaveFormerMaster: () => leave(client, subscribed) } : {}),
+    endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),
 
     // the next connection repeats pending commands
     connection: () => (client as { stream?: unknown }).stream,

@@ -79,7 +79,7 @@ export interface SentinelPart {
 export interface SilencePart {
   /**
    * Whether the connection has died silently; ends it if the client then connects again. Resolves
-   * to a warning's text if it is dead. Never rejects. For clients of one server.
+   * to a warning's text if it is dead. Never rejects. Not for clients of a cluster.
    * @param pause resolves after so many ms
    */
   endSilence?(pause: (ms: number) => Promise<void>): Promise<string | undefined>;

@@ -309,8 +309,8 @@ export class RedisStore implements Store {
   }
 
   /**
-   * A replica may have replaced the master (cluster, Sentinel); the connection to one server may be
-   * dead.
+   * A replica may have replaced the master (cluster, Sentinel); the connection of a client without a
+   * cluster may be dead.
    */
   unanswered(command?: Command): Promise<string | undefined> | undefined {
     const refresh = this.#refreshing ? undefined : this.#refresh(command);
@@ -329,7 +329,9 @@ export class RedisStore implements Store {
   #refresh(command: Command | undefined): Promise<string | void> | undefined {
     const { cluster } = this.#client;
     if (cluster === undefined) {
-      return this.#client.leaveFormerMaster?.() ?? this.#client.endSilence?.(pause);
+      const left = this.#client.leaveFormerMaster?.();
+      const silent = this.#client.endSilence?.(pause);
+      return left === undefined ? silent : left.then(() => silent);
     }
     const key = command?.op === 'renewMany' ? command.keys[0] : command?.key;
     const silent = key === undefined ? undefined : cluster.masterOf(this.#slotOf(key));
