@@ -47,6 +47,8 @@ export class Proxy implements AsyncDisposable {
   readonly url: string;
   /** The last commands received, at most 10,000. */
   readonly log: Logged[] = [];
+  /** The numbers of the connections that have subscribed. */
+  readonly subscribers: Set<number> = new Set();
   /** Protocol errors; their connections were closed. */
   readonly problems: Error[] = [];
   readonly #listener: Listener;
@@ -231,6 +233,7 @@ export class Proxy implements AsyncDisposable {
   #seen(link: number, command: string[]): void {
     const name = command[0]?.toLowerCase();
     if (name === undefined) return;
+    if (name.endsWith('subscribe')) this.subscribers.add(link);
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     this.log.push({ link, at: performance.now(), command });
     if (this.log.length > LOG_LIMIT) this.log.shift();

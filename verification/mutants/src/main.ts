@@ -7,6 +7,9 @@
  * torture test against the mutants that it can provoke. The unchanged library runs first and must
  * pass. A mutant that is not provoked is reported, and is no failure. With `--store postgres` or
  * `sqlite` it runs the mistakes of that package, and each must be found.
+ *
+ * `npm run mutants -- --trials [--seed N] [--only TEXT] [--write]`: runs trials on real servers
+ * against the mutants that they find. The unchanged library must pass each of these trials.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -14,9 +17,11 @@ import { parseArgs } from 'node:util';
 import { MUTANTS } from './catalogue/all.js';
 import { PACKAGES } from './catalogue/packages.js';
 import { BEYOND, TORTURED } from './catalogue/torture.js';
+import { TRIED, type Tried } from './catalogue/trials.js';
 import { type Catch, hunt } from './hunt.js';
 import type { Mutant } from './mutant.js';
 import { type Provoked, provoke, type Run } from './provoke.js';
+import { tryOut } from './try-out.js';
 
 const PAGE: string = fileURLToPath(new URL('../../../verification/mutants.md', import.meta.url));
 const STORES = ['redis', 'postgres', 'sqlite'] as const;
@@ -85,12 +90,35 @@ async function tortureAll(mutants: readonly Mutant[], run: Run): Promise<[Table,
   return [table, asItIs.by.length === 0];
 }
 
+/** How often a trial runs with a mutant: one round may give it no occasion. */
+const ROUNDS = 3;
+
+async function tryAll(all: readonly Tried[], seed: number): Promise<[Table, boolean]> {
+  const table = new Table('mutant', 'trial', 'found as');
+  let good = true;
+  for (const one of all) {
+    const { mutant, trial, kind } = one;
+    let problems: string[] = [];
+    for (let round = 0; round < ROUNDS && problems.length === 0; round++) {
+      problems = await tryOut(one, mutant, seed + round);
+    }
+    const asItIs = await tryOut(one, undefined, seed);
+    const kinds = [...new Set(problems.map((text) => text.replace(/ \(.*/s, '')))];
+    const found = kinds.length === 0 ? 'NOT FOUND' : kinds.join(', ');
+    const wrong = asItIs.length > 0 ? `; without it: ${asItIs[0]}` : '';
+    table.add(mutant, kind === '' ? `\`${trial}\`` : `\`${trial}\`, ${kind}`, found + wrong);
+    good &&= kinds.length > 0 && wrong === '';
+  }
+  return [table, good];
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       seeds: { type: 'string', default: '2000' },
       torture: { type: 'boolean', default: false },
       store: { type: 'string', default: 'redis' },
+      trials: { type: 'boolean', default: false },
       seconds: { type: 'string', default: '15' },
       seed: { type: 'string', default: '1' },
       only: { type: 'string', default: '' },
@@ -103,9 +131,14 @@ async function main(): Promise<void> {
   const run = { server: store, seconds: Number(values.seconds), seed: Number(values.seed) };
   const tortured = store === 'redis' ? TORTURED : PACKAGES[store];
   const named = ({ name }: Mutant): boolean => name.includes(only);
-  const [table, good] = values.torture
-    ? await tortureAll(tortured.filter(named), run)
-    : await simulate(MUTANTS.filter(named), Number(values.seeds));
+  const [table, good] = await (values.torture
+    ? tortureAll(tortured.filter(named), run)
+    : values.trials
+      ? tryAll(
+          TRIED.filter(({ mutant }) => mutant.includes(only)),
+          run.seed,
+        )
+      : simulate(MUTANTS.filter(named), Number(values.seeds)));
   if (values.write) table.write();
   process.exitCode = good ? 0 : 1;
 }

@@ -17,6 +17,7 @@ const USAGE = `npm run trials -- NAME [options]
   --client ${CLIENTS.join('|')}      default ${CLIENTS[0]}
   --primitive ${PRIMITIVES.join('|')}
                               for exclusion, lost-replies, takeover and leaks; default mutex
+  --kind TEXT                 for trials with several kinds of rounds: those with this name
   --fault NAME                plant a fault; the trial must find it
   --seed N                    default: a new seed for each run
   --share                     the size of the run in the test suite
@@ -33,6 +34,7 @@ function read(words: string[]): { trial: Trial; parameters: Parameters } | undef
       server: { type: 'string', default: SERVERS[0] as string },
       client: { type: 'string', default: CLIENTS[0] },
       fault: { type: 'string' },
+      kind: { type: 'string', default: '' },
       primitive: { type: 'string', default: PRIMITIVES[0] },
       seed: { type: 'string' },
       share: { type: 'boolean', default: false },
@@ -60,7 +62,8 @@ function read(words: string[]): { trial: Trial; parameters: Parameters } | undef
   const client: ClientName = oneOf('client', CLIENTS, values.client);
   const primitive: Primitive = oneOf('primitive', PRIMITIVES, values.primitive);
   const size = { ...(values.share ? trial.share : trial.full), ...given };
-  return { trial, parameters: parameters(size, { server, client, seed, fault, primitive }) };
+  const { kind } = values;
+  return { trial, parameters: parameters(size, { server, client, seed, fault, kind, primitive }) };
 }
 
 function numberOf(name: string, text: unknown): number {

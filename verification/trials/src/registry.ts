@@ -6,6 +6,7 @@ import {
   restartedSentinel,
 } from './changed-masters.js';
 import { trial as deadWaiters } from './dead-waiters.js';
+import { disturbedCluster, disturbedSentinel } from './disturbed.js';
 import { trial as exclusion } from './exclusion.js';
 import { trial as forgottenVotes } from './forgotten-votes.js';
 import { clusterTrial, sentinelTrial } from './fail-over.js';
@@ -14,6 +15,7 @@ import { trial as lossSignal } from './loss-signal.js';
 import { trial as lostReplies } from './lost-replies.js';
 import { trial as lostServers } from './lost-servers.js';
 import { trial as manyHolders } from './many-holders.js';
+import { trial as sharded } from './sharded.js';
 import { trial as takeover } from './takeover.js';
 import type { Trial } from './trial.js';
 
@@ -33,4 +35,7 @@ export const trials: readonly Trial[] = [
   restartedCluster,
   clocksSentinel,
   clocksCluster,
+  disturbedSentinel,
+  disturbedCluster,
+  sharded,
 ];

@@ -27,6 +27,8 @@ export interface Parameters extends Size {
   readonly client: ClientName;
   /** The kind of lock, for trials that support several. */
   readonly primitive: Primitive;
+  /** Only kinds of rounds whose name contains this text. */
+  readonly kind: string;
   /** The seed of all random numbers. */
   readonly seed: number;
   /** The planted fault; the trial must find it. */
@@ -60,7 +62,7 @@ export function parameters(
   size: Partial<Size>,
   given: Partial<Parameters> & Pick<Parameters, 'server' | 'client'>,
 ): Parameters {
-  return { seed: 1, fault: undefined, primitive: 'mutex', ...NOTHING, ...size, ...given };
+  return { seed: 1, fault: undefined, kind: '', primitive: 'mutex', ...NOTHING, ...size, ...given };
 }
 
 /** Creates a verdict: passed if there are no problems. */

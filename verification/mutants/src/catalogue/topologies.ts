@@ -54,6 +54,18 @@ export const TOPOLOGIES: readonly Mutant[] = [
       'wake-channel.test.ts: is replaced when it is down for long; silent-connections.test.ts',
   },
   {
+    name: 'a silent client under Sentinel stays',
+    mistake: 'a client that asks sentinels for its master is not examined when it has no answer',
+    edits: [
+      {
+        file: 'store/redis/redis-store.js',
+        find: 'const silent = this.#client',
+        replace: 'const silent = left ? undefined : this.#client',
+      },
+    ],
+    elsewhere: 'trial disturbed-sentinel, sentinel.silent.test.ts',
+  },
+  {
     name: 'a blocking command counts as silence',
     mistake: 'a client that waits for BLPOP is taken for dead, and its connection is ended',
     edits: [

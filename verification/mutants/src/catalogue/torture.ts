@@ -11,6 +11,7 @@ import { ROOTS_IN_STORE } from './roots.js';
 
 import { STORE } from './store.js';
 import { TESTED } from './tested.js';
+import { TRIED } from './trials.js';
 
 const lua = (find: string, replace: string): Edit => ({ file: SCRIPTS, find, replace });
 const shared = (find: string, replace: string): Edit => ({ ...lua(find, replace), every: true });
@@ -91,15 +92,13 @@ export const BEYOND: Readonly<Record<string, string>> = {
   'an end overtakes its key': 'the torture test has no bursts',
   'a lease from before its request waited': 'the torture test has no bursts',
   'replies without proof': 'no client of the torture test gives replies to other commands',
-  'a replica answers for its master': 'no process of the torture test is led to a replica',
-  'several servers pass for one': 'the torture test has no proxy that shards',
   'repeated while it is on its way': 'the torture test has no cluster',
-  'three keys in a half-moved slot': 'the torture test has no cluster',
+  ...Object.fromEntries(TESTED.map(({ name }) => [name, 'covered by the named test'])),
+  ...Object.fromEntries(TRIED.map(({ mutant, trial }) => [mutant, `found by the trial ${trial}`])),
   ...Object.fromEntries(
     ROOTS_IN_STORE.map(({ name }) => [name, 'covered by the comparison of the engines']),
   ),
   ...Object.fromEntries(REVIEWED.map(({ name }) => [name, 'covered by a test on servers'])),
-  ...Object.fromEntries(TESTED.map(({ name }) => [name, 'covered by the named test'])),
   ...Object.fromEntries(
     [...QUORUM, ...REGISTER].map(({ name }) => [name, 'the torture test uses one server']),
   ),

@@ -25,6 +25,12 @@ interface Address {
   port: number;
 }
 
+/** The user of the clients. */
+export interface Login {
+  readonly username: string;
+  password: string;
+}
+
 export interface Deployment {
   /** The replicas of the master. */
   readonly replicas: number;
@@ -36,7 +42,7 @@ export interface Deployment {
   readonly nodes: readonly Server[];
   /** A new key of the master that is replaced. */
   key(): string;
-  connect(client: ClientName): Promise<Connected>;
+  connect(client: ClientName, login?: Login): Promise<Connected>;
   master(): Promise<Server>;
   replicasOf(master: Server): Promise<Server[]>;
   /** Waits until another server is the master. */
@@ -52,8 +58,18 @@ export interface Deployment {
    * there is one master.
    */
   readonly move?: (keys: readonly string[], pause: number) => Promise<() => Promise<void>>;
+  /** Moves them half way, and stops. Undefined if there is one master. */
+  readonly halfMove?: (keys: readonly string[]) => Promise<OpenSlots>;
   settled(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** Slots whose move has stopped half way. */
+export interface OpenSlots {
+  /** Ends the moves, and moves all back. */
+  finish(): Promise<void>;
+  /** The other master knows nothing of the moves any more. */
+  forget(): Promise<void>;
 }
 
 /** How the servers are started. */
@@ -103,6 +119,20 @@ export class Doors {
     this.#at(server).heal();
   }
 
+  /** Leads the clients of a server to another one, or back to itself. */
+  lead(server: Server, to: Server): void {
+    const proxy = this.#at(server);
+    proxy.redirect(to);
+    proxy.cut();
+  }
+
+  /** The connections that have subscribed, or all others, die silently. */
+  silence(subscribers: boolean): void {
+    for (const proxy of this.#proxies.values()) {
+      proxy.silence((link) => proxy.subscribers.has(link) === subscribers);
+    }
+  }
+
   get count(): number {
     return this.#proxies.size;
   }
@@ -125,8 +155,17 @@ const addressOf = ({ host, port }: Server): string => `${host}:${port}`;
 
 let keys = 0;
 
+/** After this time a client ends a connection that brings nothing. */
+const SILENT_MS = 5000;
+const PINGS = { pingInterval: 1000 };
+
 /** The clients of a trial; the default user is for servers and sentinels. */
-const LOGIN = { username: 'locks', password: 'locks' } as const;
+export const newLogin = (): Login => ({ username: 'locks', password: 'locks' });
+
+/** For node-redis, which asks for the login of each connection. */
+const provided = (login: Login): object => ({
+  credentialsProvider: { type: 'async-credentials-provider', credentials: async () => login },
+});
 
 export async function sentinels(setup: Setup): Promise<Deployment> {
   const users = ['locks on >locks ~* &* +@all'];
@@ -137,16 +176,18 @@ export async function sentinels(setup: Setup): Promise<Deployment> {
   return {
     ...{ replicas: 2, isolates: true, doors, nodes: all.nodes },
     key: () => `key ${(keys += 1)}`,
-    connect(client) {
+    async connect(client, login = newLogin()) {
       if (client.startsWith('ioredis')) {
         const natMap = (address: string): Address | null => map(address) ?? null;
         const options = { sentinels: start, name: all.name, natMap };
-        return ioredis(new Redis({ ...options, ...LOGIN, lazyConnect: true }));
+        const redis = new Redis({ ...options, ...login, lazyConnect: true });
+        const relogin = (): void => void (redis.options.password = login.password);
+        return { ...(await ioredis(redis)), relogin };
       }
       const options = { name: all.name, sentinelRootNodes: start, nodeAddressMap: map };
       // without a limit, the client may wait for a frozen master
-      const limits = { socket: { socketTimeout: 5000 }, pingInterval: 1000 };
-      const nodeClientOptions = { ...LOGIN, ...limits };
+      const limits = { socket: { socketTimeout: SILENT_MS }, ...PINGS };
+      const nodeClientOptions = { ...provided(login), ...limits };
       return nodeRedis(createSentinel({ ...options, nodeClientOptions }));
     },
     master: () => all.master(),
@@ -164,7 +205,9 @@ export async function sentinels(setup: Setup): Promise<Deployment> {
 }
 
 export async function cluster({ downAfter = 1000, ...setup }: Setup): Promise<Deployment> {
-  const args = ['--enable-debug-command', 'yes'];
+  const { username, password } = newLogin();
+  const user = ['--user', username, 'on', `>${password}`, '~*', '&*', '+@all'];
+  const args = ['--enable-debug-command', 'yes', ...user];
   const all: Nodes = await startCluster({ ...setup, replicas: 1, nodeTimeout: downAfter, args });
   const doors = await Doors.before(all.nodes);
   const { map, addresses: start } = doors;
@@ -184,14 +227,22 @@ export async function cluster({ downAfter = 1000, ...setup }: Setup): Promise<De
         if (slotOf(key) < Math.floor(SLOTS / 3)) return key;
       }
     },
-    connect(client) {
+    async connect(client, login = newLogin()) {
       if (client.startsWith('ioredis')) {
         const natMap = (address: string): Address | null => map(address) ?? null;
-        const options = { lazyConnect: true, clusterRetryStrategy: () => 50, natMap };
-        return ioredis(new Cluster(start, options));
+        const redisOptions = { ...login, socketTimeout: SILENT_MS };
+        const options = { lazyConnect: true, clusterRetryStrategy: () => 50, natMap, redisOptions };
+        const redis = new Cluster(start, options);
+        // later connections have the options of the cluster or of a node that the client knows
+        const relogin = (): void => {
+          const known = redis.nodes('all').map((node) => node.options);
+          for (const own of [redisOptions, ...known]) own.password = login.password;
+        };
+        return { ...(await ioredis(redis)), relogin };
       }
       const rootNodes = start.map((socket) => ({ socket }));
-      return nodeRedis(createCluster({ rootNodes, nodeAddressMap: map }));
+      const defaults = { ...provided(login), socket: { socketTimeout: SILENT_MS }, ...PINGS };
+      return nodeRedis(createCluster({ rootNodes, nodeAddressMap: map, defaults }));
     },
     master: () => found(),
     replicasOf,
@@ -206,6 +257,7 @@ export async function cluster({ downAfter = 1000, ...setup }: Setup): Promise<De
     },
     rejoin: (master) => filter(master, { drop: -1, close: 0, stay: 0 }),
     move: (keys, pause) => move(all, keys, pause),
+    halfMove: (keys) => halfMove(all, keys),
     settled: () => all.settled(),
     stop: async () => void (await Promise.all([doors.close(), all.stop()])),
   };
@@ -220,12 +272,30 @@ async function move(
   const home = await all.ownerOf(slots[0] as number);
   const away = all.masters[1] as Server;
   if (pause > 0) {
-    for (const [at, slot] of slots.entries()) await all.halfMoveSlot(slot, away, at % 2 === 0);
+    await halfMove(all, keys);
     await sleep(pause);
   }
   for (const slot of slots) await all.moveSlot(slot, away);
   return async () => {
     for (const slot of slots) await all.moveSlot(slot, home);
+  };
+}
+
+/** The keys of every second slot move. */
+async function halfMove(all: Nodes, keys: readonly string[]): Promise<OpenSlots> {
+  const slots = [...new Set(keys.map(slotOf))];
+  const home = await all.ownerOf(slots[0] as number);
+  const away = all.masters[1] as Server;
+  for (const [at, slot] of slots.entries()) await all.halfMoveSlot(slot, away, at % 2 === 0);
+  const close = (slot: number, server: Server): Promise<unknown> =>
+    server.command('CLUSTER', 'SETSLOT', slot, 'STABLE');
+  return {
+    async finish() {
+      for (const to of [away, home]) for (const slot of slots) await all.moveSlot(slot, to);
+    },
+    async forget() {
+      for (const slot of slots) await close(slot, away);
+    },
   };
 }
 

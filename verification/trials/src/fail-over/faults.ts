@@ -110,7 +110,7 @@ async function isMaster(server: Server, leases: readonly Lease[]): Promise<boole
 }
 
 /** The replicas lose their connections to the master, and do not get other ones. */
-async function cut(replicas: readonly Server[], master: Server): Promise<void> {
+export async function cut(replicas: readonly Server[], master: Server): Promise<void> {
   for (const replica of replicas) {
     await replica.command('CONFIG', 'SET', 'masteruser', 'unknown');
     await replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
@@ -126,7 +126,7 @@ async function isAlone(master: Server): Promise<boolean> {
   return String(await master.command('INFO', 'replication')).includes('connected_slaves:0\r');
 }
 
-async function heal(replica: Server): Promise<void> {
+export async function heal(replica: Server): Promise<void> {
   await replica.command('CONFIG', 'SET', 'masteruser', '');
   await replica.command('CONFIG', 'SET', 'masterauth', '');
 }

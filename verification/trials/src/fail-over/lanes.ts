@@ -13,10 +13,14 @@ export interface Rounds<Kind> extends Output {
   readonly rounds: Kind[];
 }
 
+interface Named {
+  readonly name: string;
+}
+
 /** Starts a deployment, and shifts each round that is over. */
 type OnDeployment<Kind> = (lane: Parameters, rounds: Rounds<Kind>) => Promise<void>;
 
-export async function inLanes<Kind>(
+export async function inLanes<Kind extends Named>(
   parameters: Parameters,
   kinds: readonly Kind[],
   onDeployment: OnDeployment<Kind>,
@@ -39,12 +43,12 @@ export async function inLanes<Kind>(
 }
 
 /** The rounds of one deployment at a time. */
-async function runLane<Kind>(
+async function runLane<Kind extends Named>(
   lane: Parameters,
   kinds: readonly Kind[],
   { output, onDeployment }: { output: Output; onDeployment: OnDeployment<Kind> },
 ): Promise<void> {
-  const some = kinds.slice(0, lane.others);
+  const some = kinds.filter(({ name }) => name.includes(lane.kind)).slice(0, lane.others);
   const rounds = Array.from({ length: lane.trials }, () => some).flat();
   const random = randomFrom(lane.seed);
   for (let left = DEPLOYMENTS_MAX; rounds.length > 0; left--) {

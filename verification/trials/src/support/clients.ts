@@ -13,6 +13,8 @@ export type ClientName = (typeof CLIENTS)[number];
 export interface Connected {
   readonly client: RedisClient;
   readonly close: () => void;
+  /** Puts the present password into the options of the client, where the client needs that. */
+  readonly relogin?: () => void;
 }
 
 /** Connects a client to a server or a proxy by its URL. */
