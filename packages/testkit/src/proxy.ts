@@ -47,13 +47,12 @@ export class Proxy implements AsyncDisposable {
   readonly url: string;
   /** The last commands received, at most 10,000. */
   readonly log: Logged[] = [];
-  /** The numbers of the connections that have subscribed. */
-  readonly subscribers: Set<number> = new Set();
   /** Protocol errors; their connections were closed. */
   readonly problems: Error[] = [];
   readonly #listener: Listener;
   readonly #links = new Set<Link>();
   readonly #counts = new Map<string, number>();
+  readonly #senders = new Map<string, Set<number>>();
   readonly #fates = new Rules<Fate>();
   readonly #pushes = new Rules<true>();
   readonly #copies = new Rules<number>();
@@ -102,6 +101,11 @@ export class Proxy implements AsyncDisposable {
   /** The number of commands with this name received so far. */
   count(name: string): number {
     return this.#counts.get(name.toLowerCase()) ?? 0;
+  }
+
+  /** Whether a connection has sent a command with this name. */
+  hasSent(link: number, name: string): boolean {
+    return this.#senders.get(name)?.has(link) === true;
   }
 
   /** Clears the log and the counts. */
@@ -233,7 +237,7 @@ export class Proxy implements AsyncDisposable {
   #seen(link: number, command: string[]): void {
     const name = command[0]?.toLowerCase();
     if (name === undefined) return;
-    if (name.endsWith('subscribe')) this.subscribers.add(link);
+    this.#senders.set(name, (this.#senders.get(name) ?? new Set()).add(link));
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     this.log.push({ link, at: performance.now(), command });
     if (this.log.length > LOG_LIMIT) this.log.shift();

@@ -14,7 +14,8 @@ import { between, randomFrom } from './support/random.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 import { sorted } from './fail-over/scenario.js';
 
-const OPTIONS = { ttl: TTL, claimWindow: 300, requestTimeout: 500, unreachableAfter: 60_000 };
+/** A waiter that got a lock confirms it within the claim window, after a cut too. */
+const OPTIONS = { ttl: TTL, claimWindow: 2000, requestTimeout: 500, unreachableAfter: 60_000 };
 const BETWEEN_CUTS_MS = [300, 1500] as const;
 /** Mutexes that a program takes before the proxy spreads keys, with the planted fault. */
 const EARLY = ['early 1', 'early 2', 'early 3'];

@@ -27,6 +27,8 @@ export interface Disturbance {
   readonly acknowledged: boolean;
   /** Whether the locks that have one user are granted and freed meanwhile. */
   readonly works: boolean;
+  /** Whether the store answers all the time. */
+  readonly answers?: boolean;
   /** The clients that recover by themselves; by default all. */
   readonly clients?: 'ioredis' | 'node-redis';
   /** Whether renewals of locks that others wait for are refused meanwhile. */
@@ -87,7 +89,7 @@ const newPassword: Disturbance = {
   name: 'the password is replaced',
   ...{ acknowledged: false, works: false },
   async begin({ deployment: { nodes }, login, clients, random, fault }) {
-    const password = `password ${(passwords += 1)}`;
+    const password = `password-${(passwords += 1)}`;
     const { username } = login;
     const all = (...words: string[]): Promise<unknown> =>
       Promise.all(nodes.map((node) => node.command(...words)));
@@ -132,15 +134,27 @@ const openSlots: Disturbance = {
   },
 };
 
+type Sent = (name: string) => boolean;
+
+const listens = (sent: Sent): boolean => sent('subscribe') || sent('ssubscribe');
+
+/** By what they are for: which connections die. */
+const SILENT = {
+  'wake-ups': listens,
+  acknowledgements: (sent: Sent) => sent('wait'),
+  calls: (sent: Sent) => !listens(sent),
+};
+
 /** Connections of the programs stay open and lose all bytes. */
-function silent(which: 'wake-ups' | 'calls'): Disturbance {
+function silent(which: keyof typeof SILENT): Disturbance {
   return {
     name: `the connections for ${which} die silently`,
-    ...{ acknowledged: false, works: which === 'wake-ups' },
+    ...{ acknowledged: which === 'acknowledgements', works: which === 'wake-ups' },
+    answers: which === 'wake-ups',
     // node-redis does not notice: docs/clients.md
     ...(which === 'calls' && { clients: 'ioredis' }),
     async begin({ deployment: { doors } }) {
-      doors.silence(which === 'wake-ups');
+      doors.silence(SILENT[which]);
       return async () => undefined;
     },
   };
@@ -149,7 +163,7 @@ function silent(which: 'wake-ups' | 'calls'): Disturbance {
 const ON_BOTH: readonly Disturbance[] = [
   toLaggingReplica,
   ...[replicaLeaves('killed'), replicaLeaves('frozen'), replicaLeaves('cut off')],
-  ...[silent('wake-ups'), silent('calls')],
+  ...[silent('wake-ups'), silent('acknowledgements'), silent('calls')],
 ];
 
 /** The first one is part of the test suite. */

@@ -10,7 +10,7 @@ import { between, type Random } from '../support/random.js';
 import { type Belief, Grants } from './grants.js';
 
 /** Longer than a disturbance and the recovery from it. */
-export const TTL = 60_000;
+export const TTL = 120_000;
 const ALONE = 'a lock of its own';
 const SHARED = 'a shared lock';
 const HOLD_MS = [0, 40] as const;
@@ -18,7 +18,7 @@ const TERM_MS = 100;
 const PAUSE_MS = 20;
 /** How long a wait at the condition lasts, at most. */
 const WAIT_MS = 2000;
-const SERVED_MS = 30_000;
+const SERVED_MS = 45_000;
 /** Hand-offs in a row that come too soon for a poll. */
 const PUSHED = 5;
 

@@ -126,10 +126,10 @@ export class Doors {
     proxy.cut();
   }
 
-  /** The connections that have subscribed, or all others, die silently. */
-  silence(subscribers: boolean): void {
+  /** Connections die silently. `dies` is told which commands they have sent. */
+  silence(dies: (hasSent: (name: string) => boolean) => boolean): void {
     for (const proxy of this.#proxies.values()) {
-      proxy.silence((link) => proxy.subscribers.has(link) === subscribers);
+      proxy.silence((link) => dies((name) => proxy.hasSent(link, name)));
     }
   }
 
