@@ -85,7 +85,7 @@ interface Round extends Pick<Rounds<Disturbance>, 'random' | 'problems' | 'figur
 }
 
 async function once(deployment: Deployment, disturbance: Disturbance, round: Round): Promise<void> {
-  const { instances, random, problems } = round;
+  const { instances, random, problems, fault } = round;
   const { name, works, ends = false, begin } = disturbance;
   const master = await deployment.master();
   await Promise.all(instances.map((one) => one.warmUp()));
@@ -109,7 +109,9 @@ async function once(deployment: Deployment, disturbance: Disturbance, round: Rou
     }
     await end();
     await deployment.settled().catch(trouble('the servers did not settle'));
-    if (await programs.goesOn()) await programs.isPushed(SOON_MS);
+    // a planted fault that was found may leave nothing that goes on
+    const isFound = fault !== undefined && problems.total > 0;
+    if (!isFound && (await programs.goesOn())) await programs.isPushed(SOON_MS);
     add(round, `${name}: rounds`);
   } finally {
     await programs.stop();
