@@ -31,7 +31,7 @@ export interface Disturbance {
   readonly answers?: boolean;
   /** The clients that recover by themselves; by default all. */
   readonly clients?: 'ioredis' | 'node-redis';
-  /** Whether renewals of locks that others wait for are refused meanwhile. */
+  /** Whether a waiter that got a lock may fail to confirm it in time. */
   readonly ends?: boolean;
   /** The planted fault of this disturbance, which the trial must find. */
   readonly fault?: string;

@@ -28,11 +28,13 @@ const OUTAGES: readonly string[] = [
   'HOLDFAST_TIMEOUT',
 ];
 
+type Ended = Pick<Lease, 'release' | 'held' | 'signal'>;
+
 interface Surroundings extends Output {
   readonly random: Random;
   /** What disturbs the programs. */
   readonly name: string;
-  /** Whether leases of locks that others wait for may end, as their renewals are refused. */
+  /** Whether a waiter that got a lock may fail to confirm it in time. */
   readonly ends: boolean;
   /** A new key. */
   key(): string;
@@ -166,7 +168,8 @@ export class Programs {
 
   #lost(activity: string, how: string): void {
     const { ends, name, problems } = this.#around;
-    if (ends && activity !== ALONE) add(this.#around, `${name}: leases with waiters that ended`);
+    const expired = activity !== ALONE && how.includes('could not be renewed in time');
+    if (ends && expired) add(this.#around, `${name}: leases with waiters that ended`);
     else problems.add('lost', `${activity}, ${name}: ${how}`);
   }
 
@@ -275,7 +278,10 @@ export class Programs {
     }
   }
 
-  async #release(lease: Pick<Lease, 'release'>, activity: string): Promise<void> {
-    if ((await lease.release()) === 'lost') this.#lost(activity, 'the release says "lost"');
+  async #release(lease: Ended, activity: string): Promise<void> {
+    const { held } = lease;
+    if ((await lease.release()) !== 'lost') return;
+    const why = held ? 'and the lease was held' : String(lease.signal.reason);
+    this.#lost(activity, `the release says "lost", ${why}`);
   }
 }
