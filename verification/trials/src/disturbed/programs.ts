@@ -13,6 +13,9 @@ import { type Belief, Grants } from './grants.js';
 export const TTL = 120_000;
 const ALONE = 'a lock of its own';
 const SHARED = 'a shared lock';
+const SEVERAL = 'several in one step';
+/** Their calls do not wait, so their leases have the whole ttl from the beginning. */
+const DIRECT: readonly string[] = [ALONE, SEVERAL];
 const HOLD_MS = [0, 40] as const;
 const TERM_MS = 100;
 const PAUSE_MS = 20;
@@ -70,7 +73,7 @@ export class Programs {
           this.#repeat(program, ALONE, () => this.#hold(program, alone, ALONE)),
           this.#repeat(program, SHARED, () => this.#hold(program, shared, SHARED)),
           this.#repeat(program, 'run', () => this.#run(program, shared)),
-          this.#repeat(program, 'several in one step', () => this.#several(program, keys)),
+          this.#repeat(program, SEVERAL, () => this.#several(program, keys)),
           this.#repeat(program, 'allOf', () => this.#allOf(program, keys)),
           this.#repeat(program, 'condition', () => this.#wait(program, stock)),
           this.#repeat(program, 'signal', () => this.#signal(program, stock)),
@@ -168,8 +171,8 @@ export class Programs {
 
   #lost(activity: string, how: string): void {
     const { ends, name, problems } = this.#around;
-    const expired = activity !== ALONE && how.includes('could not be renewed in time');
-    if (ends && expired) add(this.#around, `${name}: leases with waiters that ended`);
+    if (ends && !DIRECT.includes(activity))
+      add(this.#around, `${name}: leases with waiters that ended`);
     else problems.add('lost', `${activity}, ${name}: ${how}`);
   }
 
@@ -194,7 +197,7 @@ export class Programs {
     const calls = await Promise.allSettled(keys.map((key) => holdfast.mutex(key).tryAcquire()));
     const got = calls.flatMap((call) => (call.status === 'fulfilled' ? (call.value ?? []) : []));
     await Promise.all(got.map((lease) => this.#work(lease.key, lease)));
-    const ends = await Promise.allSettled(got.map((lease) => this.#release(lease, 'several')));
+    const ends = await Promise.allSettled(got.map((lease) => this.#release(lease, SEVERAL)));
     const failed = [...calls, ...ends].find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }
