@@ -309,8 +309,8 @@ export class RedisStore implements Store {
   }
 
   /**
-   * A replica may have replaced the master (cluster, Sentinel); the connection of a client without a
-   * cluster may be dead.
+   * A replica may have replaced the master (cluster, Sentinel); without a cluster, the connection
+   * may be dead.
    */
   unanswered(command?: Command): Promise<string | undefined> | undefined {
     const refresh = this.#refreshing ? undefined : this.#refresh(command);
