@@ -28,7 +28,7 @@ interface Counted {
 
 /** `npm run bench -- --overload` */
 export async function printOverload({ server, quick }: Settings): Promise<void> {
-  console.log(`one key, each grant once more, without and with ${LOOPS} busy loops`);
+  console.log(`hand-offs of one key, without and with ${LOOPS} busy loops: each grant needs`);
   for (const [kind, sizes] of Object.entries(quick ? QUICK : SIZES)) {
     await using site = await startSite(kind as Kind, server);
     await using meter = await Meter.start(site);
