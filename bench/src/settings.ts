@@ -234,8 +234,7 @@ export function readSettings(args: string[]): Settings | undefined {
     million: values.million,
     plans: values.plans,
     kinds: chosen('store', values.store, KINDS),
-    list: values.list,
-    ...{ overload: values.overload, files: values.files, etcd: values.etcd },
+    ...{ list: values.list, overload: values.overload, files: values.files, etcd: values.etcd },
     short: values.short,
     command: ['npm run bench --', ...args].join(' '),
   };
