@@ -61,7 +61,7 @@ describe('a swap', () => {
     await register.close();
   });
 
-  it('of several in one request is not called lost if its part of the answer is missing', async () => {
+  it('of several is not called lost if its part of the answer is missing', async () => {
     const { register } = made({ text: JSON.stringify({ header: {}, succeeded: true }) });
     const swaps = ['a', 'b'].map((key) => register.swap(key, '1', change));
     for (const { reason } of (await Promise.allSettled(swaps)) as PromiseRejectedResult[]) {
