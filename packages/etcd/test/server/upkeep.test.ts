@@ -67,7 +67,9 @@ describe('clocks', () => {
     for (const endpoint of test.cluster.endpoints) {
       faults.ahead.clear();
       faults.ahead.set(endpoint, 3_600_000);
-      const left = await lease.extend(30_000);
+      // a request during the step may tell too little
+      const left = await until(() => lease.extend(30_000).catch(() => undefined));
+      expect(lease.held).toBe(true);
       expect(left).toBeGreaterThan(25_000);
       // far less than an hour
       expect(left).toBeLessThan(60_000);
