@@ -43,6 +43,8 @@ export interface InquiryEvents {
 export class Inquiries {
   readonly #requests: Requests;
   readonly #suspend: SuspendDetector;
+  /** Why leases were ended by force, as far as it was asked. */
+  readonly #forced = new WeakMap<object, Promise<LossReason | undefined>>();
   readonly #retention: number;
   readonly #telemetry: Telemetry;
   readonly #events: InquiryEvents;
@@ -168,6 +170,15 @@ export class Inquiries {
    * marker tells that the holder does not believe in the lease any more.
    */
   async forced(root: Pick<Root, 'key' | 'id'>): Promise<LossReason | undefined> {
+    // a push and a release may ask at once, and the first answer removes the marker
+    const asked = this.#forced.get(root) ?? this.#askForced(root);
+    this.#forced.set(root, asked);
+    const reason = await asked;
+    if (reason === undefined) this.#forced.delete(root);
+    return reason;
+  }
+
+  async #askForced(root: Pick<Root, 'key' | 'id'>): Promise<LossReason | undefined> {
     const key = markerKey(root.key, 'forced', root.id);
     const retention = this.#retention;
     try {
