@@ -17,7 +17,7 @@ import type { Grant, Hold, Root } from '../lease/root.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Settings } from '../base/options.js';
-import { isClosed, isRefusal, type Store, StoreFailure } from '../store/port.js';
+import { isClosed, isRefusal, type Store } from '../store/port.js';
 import type { HandOffMessage } from '../observe/messages.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import {
@@ -187,24 +187,25 @@ export class Acquisitions implements ReplyHandler {
     acquisition.hear(sent, now, local.at);
     const { status } = standing;
     const counts = status === 'granted' && this.#settings.replicas === 0;
-    if (status === 'granted' && !counts) this.#missed(acquisition);
-    if (counts) this.#granted(acquisition, standing, sent, local);
-    else if (status === 'queued') this.#moved(acquisition);
+    if (counts) return this.#granted(acquisition, standing, sent, local);
+    if (status === 'granted') this.#missed(acquisition);
+    if (status === 'queued') this.#moved(acquisition);
     else if (status !== 'parked') this.sender.ask(acquisition);
   }
 
   onFailure(acquisition: Acquisition, error: unknown): void {
     if (acquisition.settled) return;
+    const { parked } = acquisition;
+    const isFirst = !acquisition.heard && acquisition.trouble === undefined;
     acquisition.fault(error);
     const { key } = acquisition.request;
     // a former holder keeps its place: replicas that are away may be back when it asks again
-    const asksAgain =
-      acquisition.parked !== undefined &&
-      error instanceof StoreFailure &&
-      error.kind === 'unacknowledged';
-    if (isRefusal(error) && !asksAgain) {
+    if (isRefusal(error) && (parked === undefined || error.kind === 'refused')) {
       const refusal = failures.refusedByServer(key, error);
-      if (acquisition.parked !== undefined) this.#refused(acquisition, refusal);
+      // the store has nothing of it, and would refuse its withdrawal too
+      const isNowhere = isFirst && error.unchanged;
+      if (isNowhere) acquisition.mayBeDuplicated = false;
+      if (parked !== undefined || isNowhere) this.#refused(acquisition, refusal);
       else this.giveUp(acquisition, refusal);
       return;
     }

@@ -174,6 +174,8 @@ export type FailureKind = 'unanswered' | 'closed' | 'transient' | 'refused' | 'u
  */
 export class StoreFailure extends Error {
   readonly kind: FailureKind;
+  /** Certain: no copy of the command changed the store, or will. */
+  declare readonly unchanged?: true;
 
   constructor(message: string, kind: FailureKind, cause: unknown) {
     super(printable(message), { cause: cleanCause(cause) });

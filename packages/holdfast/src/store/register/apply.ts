@@ -5,7 +5,7 @@ import { checkedVersioned } from './checked.js';
 import { atCommit } from './commit-time.js';
 import type { Versioned } from './register.js';
 import { StoreFailure } from '../port.js';
-import { bodyOf, decode, encode, fenceOf, type Loaded } from './state-codec.js';
+import { bodyOf, decode, encode, fenceOf, type Loaded, unchanged } from './state-codec.js';
 
 export interface Applied {
   readonly replies: readonly (KeyReply | StoreFailure)[];
@@ -112,5 +112,5 @@ function tooLong(stateMax: number): StoreFailure {
   const message =
     `the state of the key would have more than ${stateMax} characters; ` +
     'let fewer acquisitions hold or wait for one key, or use shorter labels';
-  return new StoreFailure(message, 'refused', undefined);
+  return unchanged(new StoreFailure(message, 'refused', undefined));
 }

@@ -7,6 +7,7 @@ import { canWait, yields } from './patience.js';
 import type { Errand, Leaving, Peers } from './peers.js';
 import type { Message } from './register.js';
 import { isRegisterError } from './register-error.js';
+import { unchanged } from './state-codec.js';
 
 export interface Pending {
   readonly command: KeyCommand;
@@ -99,5 +100,8 @@ export function answerAll(batch: readonly Pending[], applied: Applied, stored: M
 export function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new StoreFailure(message, isRegisterError(error) ? error.kind : 'unanswered', error);
+  const kind = isRegisterError(error) ? error.kind : 'unanswered';
+  const failure = new StoreFailure(message, kind, error);
+  // a register repeats no swap
+  return kind === 'refused' ? unchanged(failure) : failure;
 }

@@ -2,7 +2,7 @@
  * The text of a state: the version of the format, the time of the last command, and the saved
  * resource or gate as JSON. Another version's text is refused, and never overwritten.
  */
-import { UnreadableRecord } from '../port.js';
+import { type StoreFailure, UnreadableRecord } from '../port.js';
 import { Engine } from '../../engine/engine.js';
 import type { Micros } from '../../engine/commands.js';
 import {
@@ -55,8 +55,14 @@ export function decode(
     if (gate !== undefined) engine.gates.restore(key, restoredGate(gate));
     return { engine, time: Number(time), body };
   } catch (error) {
-    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
+    const message = error instanceof Error ? error.message : String(error);
+    throw unchanged(new UnreadableRecord(message, error));
   }
+}
+
+/** Marks the failure of a command that certainly changed nothing. */
+export function unchanged(failure: StoreFailure): StoreFailure {
+  return Object.assign(failure, { unchanged: true });
 }
 
 export function bodyOf(key: string, engine: Engine): string {
