@@ -6,7 +6,7 @@ export { flag as flagOption, known as knownOptions, whole as wholeOption } from 
 export type { Clock, Timer } from './base/clock.js';
 export { badOption } from './base/errors.js';
 export type { HoldfastStore } from './instance/holdfast-core.js';
-export { register } from './instance/register.js';
+export { register, type RegisterOptions } from './instance/register.js';
 export type { Finding, FindingCode, FindingSeverity } from './store/finding.js';
 export type { TimeLimit } from './store/port.js';
 export { Collector, type CollectorTerms } from './store/register/collector.js';

@@ -27,9 +27,10 @@ export type { PostgresOptions } from './options.js';
  */
 export function postgres(client: PostgresSource, options: PostgresOptions = {}): HoldfastStore {
   const settings = settingsOf(options);
-  const { table, stateMax } = settings;
+  const { table, stateMax, timeout } = settings;
   const driver = driverFor(client, settings);
-  return register(new PostgresRegister({ driver, table, stateMax }));
+  // a connection is opened, and a statement runs
+  return register(new PostgresRegister({ driver, table, stateMax }), { timeout: 2 * timeout });
 }
 
 const TABLE_OPTIONS: ReadonlySet<string> = new Set(['table']);

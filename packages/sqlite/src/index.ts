@@ -16,5 +16,6 @@ export type { ClientName, SqliteOptions } from './options.js';
  * @throws HOLDFAST_BAD_OPTION if the path or an option is not valid
  */
 export function sqlite(path: string | URL, options: SqliteOptions = {}): HoldfastStore {
-  return register(new SqliteRegister(pathOf(path), settingsOf(options)));
+  const settings = settingsOf(options);
+  return register(new SqliteRegister(pathOf(path), settings), { timeout: 2 * settings.timeout });
 }

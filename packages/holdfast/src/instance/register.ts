@@ -1,5 +1,5 @@
 /** The store on a register, as users create it. */
-import { whole } from '../base/checks.js';
+import { known, whole } from '../base/checks.js';
 import { badOption } from '../base/errors.js';
 import type { Register } from '../store/register/register.js';
 import { RegisterStore } from '../store/register/register-store.js';
@@ -10,12 +10,25 @@ const OPTIONAL = [
   ...(['listen', 'readMany', 'swapMany', 'alive', 'examine', 'trouble', 'close'] as const),
 ];
 
+/** Options of `register`. */
+export interface RegisterOptions {
+  /**
+   * The longest time of a call of the register, in ms. After it the call counts as one without an
+   * answer, and a late answer is dropped. Longer than the time limit of the register itself. 100 to
+   * 600,000; default 5,000.
+   */
+  readonly timeout?: number | undefined;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['timeout']);
+
 /**
  * The store on a register: `new Holdfast(register(port))`. All locks, queues and fences work on it.
  * Instances that share the result, or have equal registers on the same data, share locks.
- * @throws HOLDFAST_BAD_OPTION if a member of `port` is missing or has a wrong type
+ * @throws HOLDFAST_BAD_OPTION if a member of `port` is missing or has a wrong type, or an option is
+ *   not valid
  */
-export function register(port: Register): HoldfastStore {
+export function register(port: Register, options: RegisterOptions = {}): HoldfastStore {
   if (typeof port !== 'object' || port === null) throw badOption('port', 'a register', port);
   const { label, stateMax } = port;
   if (typeof label !== 'string' || label === '') {
@@ -31,5 +44,7 @@ export function register(port: Register): HoldfastStore {
     }
   }
   whole('port.stateMax', stateMax, 1024, 1024, Number.MAX_SAFE_INTEGER);
-  return new RegisterStore(port);
+  known('options', options, OPTIONS);
+  const timeout = whole('timeout', options.timeout, 5000, 100, 600_000);
+  return new RegisterStore(port, { timeout });
 }

@@ -28,8 +28,8 @@ const LAYERS: readonly Layer[] = [
   {
     files: /^store\/register\//,
     only: new RegExp(
-      '^(engine/|store/register/|store/(finding|port|push-text|renew-singly).ts$|' +
-        'base/(clock|prefix).ts$|node:crypto$)',
+      '^(engine/|store/register/|store/(deadlines|finding|port|push-text|renew-singly)' +
+        '.ts$|base/(clock|prefix).ts$|node:crypto$)',
       'u',
     ),
   },

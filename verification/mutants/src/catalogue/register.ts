@@ -41,6 +41,27 @@ export const REGISTER: readonly Mutant[] = [
     rare: true,
   },
   {
+    name: 'a call without end',
+    mistake: 'a call of a register that never settles blocks its key',
+    edits: [
+      { file: 'store/register/register-store.js', find: 'timeout === undefined', replace: 'true' },
+    ],
+    world: 'register',
+  },
+  {
+    name: 'a late answer is a refusal',
+    mistake: 'a call of a register that reached its time limit counts as refused',
+    edits: [
+      {
+        file: 'store/register/call-limit.js',
+        find: "RegisterError('unanswered'",
+        replace: "RegisterError('refused'",
+      },
+    ],
+    world: 'register',
+    rare: true,
+  },
+  {
     name: 'a lost race is won',
     mistake: 'a swap of an old version is answered as if it had taken effect',
     edits: [

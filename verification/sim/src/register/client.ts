@@ -1,6 +1,7 @@
 /**
  * The register as one process sees it. Each call may be lost, arrive late or twice, or fail with an
- * error while the server executes it. A call without an answer is given up after a time.
+ * error while the server executes it. A call without an answer is given up after a time, here or by
+ * the library.
  *
  * It asserts that a version that the library was given is used for one swap (`repeated`).
  */
@@ -77,9 +78,10 @@ export class SimulatedRegister implements Register {
   }
 
   async #readAll(keys: readonly string[]): Promise<Versioned[]> {
-    const { server } = this.#parts;
+    const { server, plan } = this.#parts;
     const bounded = this.#bounds();
-    const reads = await this.#call(() => keys.map((key) => server.read(key)));
+    const read = (): Versioned[] => keys.map((key) => server.read(key));
+    const reads = await this.#call(read, plan.endless);
     return reads.map((read, at) => {
       const key = keys[at] as string;
       this.#give(key, read.version);
@@ -90,12 +92,12 @@ export class SimulatedRegister implements Register {
   }
 
   async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
-    const { server, RegisterError } = this.#parts;
+    const { server, plan, RegisterError } = this.#parts;
     for (const { key, version } of swaps) this.#take(key, version);
     const bounded = this.#bounds();
-    const results = await this.#call(() =>
-      swaps.map(({ key, version, change }) => server.swap(key, version, change)),
-    ).catch((error: unknown) => {
+    const swap = (): Swapped[] =>
+      swaps.map(({ key, version, change }) => server.swap(key, version, change));
+    const results = await this.#call(swap, plan.endless).catch((error: unknown) => {
       // none took effect, so each may be tried alone
       const isRefused = error instanceof RegisterError && error.kind === 'refused';
       if (isRefused && swaps.length > 1)
@@ -136,7 +138,7 @@ export class SimulatedRegister implements Register {
     return (answer) => ({ ...answer, time: Math.floor(answer.time - before), latest });
   }
 
-  #call<T>(execute: () => T): Promise<T> {
+  #call<T>(execute: () => T, endless = false): Promise<T> {
     const { plan, server, process, scheduler, line, RegisterError } = this.#parts;
     const request = async (): Promise<T> => {
       const { kind, until } = server.outage;
@@ -145,10 +147,10 @@ export class SimulatedRegister implements Register {
       return execute();
     };
     return new Promise((resolve, reject) => {
-      const timer = process.later(plan.timeout, () => {
+      const giveUp = (): void =>
         reject(new RegisterError('unanswered', `no answer in ${plan.timeout} ms`));
-      });
-      const end = (): void => timer.cancel();
+      const timer = endless ? undefined : process.later(plan.timeout, giveUp);
+      const end = (): void => timer?.cancel();
       const broken = this.#broken();
       // the request may have been sent before
       if (broken === undefined || this.#parts.random.chance(0.5)) {

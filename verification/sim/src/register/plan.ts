@@ -23,8 +23,10 @@ export interface RegisterPlan {
   readonly pause: number;
   /** The longest silence of the register, in ms. */
   readonly silence: number;
-  /** A client of the register gives a call up after this time, in ms. */
+  /** A call is given up after this time, in ms. */
   readonly timeout: number;
+  /** The client gives no call up: the library does. */
+  readonly endless: boolean;
   /** The register has `listen`. */
   readonly messages: boolean;
   /** It has `swapMany` and `readMany`. */
@@ -84,5 +86,6 @@ function drawn(seed: number): RegisterPlan {
     refuses: random.chance(0.4),
     guards: random.chance(0.4),
     excused: random.chance(0.1),
+    endless: random.chance(0.25),
   };
 }

@@ -119,7 +119,8 @@ export class RegisterWorld {
     });
     const draws = random.fork('draws');
     const fraction = (): number => draws.next();
-    const store = new library.RegisterStore(register, { clock: process, fraction });
+    const timeout = plan.endless ? plan.timeout : undefined;
+    const store = new library.RegisterStore(register, { clock: process, fraction, timeout });
     const { ttl, claimWindow, localHandOffs, retention } = plan;
     const holdfast = new library.Holdfast(store, {
       ...{ ttl, claimWindow, localHandOffs, retention, requestTimeout: 400 },

@@ -14,6 +14,7 @@ import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
 import { inspected } from './apply.js';
+import { limited } from './call-limit.js';
 import { type ProposalParts, Proposals } from './proposals.js';
 import { failureOf } from './pending.js';
 import type { Errand, PeerRegister } from './peers.js';
@@ -33,6 +34,8 @@ export interface RegisterStoreOptions {
   readonly fraction?: (() => number) | undefined;
   /** The limit of a state, in characters. A command that would make it longer is refused. */
   readonly stateMax?: number | undefined;
+  /** The longest time of a call of the register in ms. Default: it ends its calls itself. */
+  readonly timeout?: number | undefined;
   readonly users?: Users | undefined;
 }
 
@@ -50,13 +53,14 @@ export class RegisterStore implements Store {
 
   constructor(register: PeerRegister, options: RegisterStoreOptions = {}) {
     const { prefix = PREFIX, clock = systemClock, fraction = Math.random } = options;
-    const { stateMax = register.stateMax ?? STATE_MAX, users = new Users() } = options;
+    const { stateMax = register.stateMax ?? STATE_MAX, users = new Users(), timeout } = options;
     this.label = register.label;
     this.#register = register;
     this.#prefix = prefix;
     this.#options = { ...options, users };
     this.#users = users;
-    this.#parts = { register, turns: turnsOf(register), clock, fraction, stateMax };
+    const calls = timeout === undefined ? register : limited(register, clock, timeout);
+    this.#parts = { register: calls, turns: turnsOf(calls), clock, fraction, stateMax };
     if (register.peers === undefined) return;
     register.peers.listener = {
       handedOver: (name, state) => this.#proposals.get(name)?.handedOver(state),

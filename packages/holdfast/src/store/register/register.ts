@@ -92,9 +92,10 @@ export interface Scanned {
  * without U+0000. Keys and channels have up to 1,300 bytes in UTF-8.
  *
  * Calls of one key are linearizable: each takes effect at one point in time between its call and
- * its answer. A call without an answer must be rejected after a time: later calls of its key wait
- * for it. A rejected `swap` may have taken effect, or may still take effect later, unless the error
- * is a `RegisterError` that says otherwise. A register repeats no swap.
+ * its answer. A call without an answer should be rejected after a time: later calls of its key wait
+ * for it, at most for the `timeout` of the store. A rejected `swap` may have taken effect, or may
+ * still take effect later, unless the error is a `RegisterError` that says otherwise. A register
+ * repeats no swap.
  */
 export interface Register {
   /** The name for messages, such as `PostgreSQL (LISTEN)`. */
