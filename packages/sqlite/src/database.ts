@@ -20,6 +20,9 @@ const TURNS = 3;
 /** The longest pause, in ms. They begin at 1 ms. */
 const PAUSE_MAX_MS = 16;
 
+/** Another connection has locked the file. */
+const BUSY = Symbol('busy');
+
 export interface DatabaseTerms {
   readonly path: string;
   load(): Promise<Client>;
@@ -50,22 +53,35 @@ export class Database {
    * @param run gets the open file and the time, in microseconds
    */
   async run<T>(run: (open: Open, time: number) => T): Promise<T> {
-    const client = (this.#client ??= await this.#terms.load());
+    this.#client ??= await this.#terms.load();
     const end = performance.now() + this.#terms.timeout;
     for (let attempt = 0; ; attempt++) {
-      try {
-        const open = (this.#open ??= openFile(client, this.path));
-        const result = run(open, timeOf(open.origin));
-        if (isThere(this.path, open.identity)) return result;
-        throw new RegisterError('unanswered', `${this.path} was removed or replaced`);
-      } catch (error) {
-        const isBusy = meaningOf(error) === 'busy';
-        if (!isBusy) this.close();
-        if (!isBusy || performance.now() >= end) throw failureOf(error, this.path);
-      }
+      const result = this.#attempt(run, performance.now() >= end);
+      if (result !== BUSY) return result;
       this.#waiting += 1;
       await pause(attempt);
       this.#waiting -= 1;
+    }
+  }
+
+  /** As `run`; the result is there at once, if the file is open and not locked. */
+  runNow<T extends object>(run: (open: Open, time: number) => T): T | Promise<T> {
+    if (this.#open === undefined) return this.run(run);
+    const result = this.#attempt(run, false);
+    return result === BUSY ? this.run(run) : result;
+  }
+
+  #attempt<T>(run: (open: Open, time: number) => T, isLast: boolean): T | typeof BUSY {
+    try {
+      const open = (this.#open ??= openFile(this.#client as Client, this.path));
+      const result = run(open, timeOf(open.origin));
+      if (isThere(this.path, open.identity)) return result;
+      throw new RegisterError('unanswered', `${this.path} was removed or replaced`);
+    } catch (error) {
+      const isBusy = meaningOf(error) === 'busy';
+      if (!isBusy) this.close();
+      if (isBusy && !isLast) return BUSY;
+      throw failureOf(error, this.path);
     }
   }
 

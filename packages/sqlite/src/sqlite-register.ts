@@ -10,6 +10,7 @@
  *   name of its process, and a number.
  */
 import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import {
   type Change,
   Collector,
@@ -32,8 +33,10 @@ import { ROWS, type Row } from './sql.js';
 import { Sweeps } from './sweeps.js';
 import { WakeFolder } from './wake-folder.js';
 
-/** The most calls of one turn. They take some milliseconds. */
+/** The most calls of a batch. They take some milliseconds. */
 const TURN_MAX = 100;
+/** Batches may follow each other in one turn of the event loop for this time, in ms. */
+const TURN_MS = 1;
 /** The version of a key without a row. */
 const NONE = '0';
 
@@ -49,6 +52,8 @@ export class SqliteRegister implements Register {
   readonly #sweeps = new Sweeps();
   readonly #name = randomBytes(12).toString('base64url');
   #count = 0;
+  /** When a batch began that had a turn for itself. */
+  #turnedAt = 0;
 
   /** @param load finds the client */
   constructor(
@@ -59,8 +64,7 @@ export class SqliteRegister implements Register {
     const { listen, timeout, stateMax } = settings;
     this.stateMax = stateMax;
     this.#database = new Database({ path, load, timeout });
-    // a process that calls without a pause still reads its sockets between two batches
-    const terms = { max: TURN_MAX, soon: (start: () => void) => void setImmediate(start) };
+    const terms = { max: TURN_MAX, soon: this.#soon };
     this.#reads = new Collector((keys) => this.#readAll(keys), terms);
     this.#swaps = new Collector((swaps) => this.#swapAll(swaps), terms);
     if (!listen || process.platform === 'win32') return;
@@ -113,17 +117,39 @@ export class SqliteRegister implements Register {
     this.#database.close();
   }
 
-  #readAll(keys: readonly string[]): Promise<Versioned[]> {
-    return this.#database.run(({ statements }, time) =>
+  /**
+   * Plans a batch in this turn or the next one: a process that calls without a pause still reads
+   * its sockets.
+   */
+  readonly #soon = (start: () => void): void => {
+    if (performance.now() - this.#turnedAt < TURN_MS) return queueMicrotask(start);
+    setImmediate(() => {
+      this.#turnedAt = performance.now();
+      start();
+    });
+  };
+
+  #readAll(keys: readonly string[]): Versioned[] | Promise<Versioned[]> {
+    return this.#database.runNow(({ statements }, time) =>
       keys.map((key) => versionedOf(statements.read.get(key) as Row | undefined, time)),
     );
   }
 
-  async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
-    const swapped = await this.#database.run((open, time) => this.#committed(open, swaps, time));
-    const made = swaps.filter((_, at) => swapped[at] !== false);
-    for (const { change } of made) this.#sending?.send(change.messages);
-    this.#sweeps.added(made.filter(({ version }) => version === NONE).length, this.#database);
+  #swapAll(swaps: readonly Swap[]): Swapped[] | Promise<Swapped[]> {
+    const swapped = this.#database.runNow((open, time) => this.#committed(open, swaps, time));
+    if (!(swapped instanceof Promise)) return this.#told(swaps, swapped);
+    return swapped.then((results) => this.#told(swaps, results));
+  }
+
+  /** Sends the messages of the swaps that were made. */
+  #told(swaps: readonly Swap[], swapped: Swapped[]): Swapped[] {
+    let added = 0;
+    for (const [at, { version, change }] of swaps.entries()) {
+      if (swapped[at] === false) continue;
+      if (version === NONE) added += 1;
+      if (change.messages.length > 0) this.#sending?.send(change.messages);
+    }
+    if (added > 0) this.#sweeps.added(added, this.#database);
     return swapped;
   }
 

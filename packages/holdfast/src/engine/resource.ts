@@ -164,10 +164,23 @@ export class Resource {
     const { id, owner, weight, channel, meta, ttl, tasks = 0 } = wanted;
     const expires = now + lease * 1000;
     return this.add({
-      ...{ id, owner, weight, channel, meta, ttl, fence, handOffs, tasks, since: now, expires },
+      // no spread, which is slow
+      id,
+      owner,
+      weight,
+      channel,
+      meta,
+      ttl,
+      fence,
+      handOffs,
+      tasks,
+      since: now,
+      expires,
       due: expires,
       holds: new Map(owner === '' ? [] : [[id, { weight, changes: 0, channel, expires }]]),
-      ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT, changes: 0 },
+      signalled: wanted.signalled ?? '',
+      sent: NOTHING_SENT,
+      changes: 0,
     });
   }
 

@@ -45,17 +45,26 @@ type Alive = (channels: readonly string[]) => Promise<readonly boolean[]>;
  * The engine of the state changes. A waiter whose process is known to be dead is not granted: the
  * others would wait until its lease ends.
  */
-export async function applyToLiving(
+export function applyToLiving(
   current: Loaded,
   commands: readonly KeyCommand[],
   terms: ApplyTerms,
   alive: Alive,
-): Promise<Applied> {
+): Applied | Promise<Applied> {
   const { floor } = current.engine;
+  const applied = applyAll(current, commands, terms);
+  if (!applied.pushes.some(({ push }) => push.kind === 'grant')) return applied;
+  return appliedAlive(applied, floor, [current, commands, terms, alive]);
+}
+
+async function appliedAlive(
+  first: Applied,
+  floor: number,
+  [current, commands, terms, alive]: Parameters<typeof applyToLiving>,
+): Promise<Applied> {
   const asked = new Set<string>();
   const dead = new Set<string>();
-  for (;;) {
-    const applied = applyAll(current, commands, terms);
+  for (let applied = first; ; applied = applyAll(current, commands, terms)) {
     const granted = applied.pushes.filter(({ push }) => push.kind === 'grant');
     const channels = [...new Set(granted.map(({ channel }) => channel))];
     const unknown = channels.filter((channel) => !asked.has(channel));

@@ -1,7 +1,6 @@
 /**
- * The time limit of the calls of a register. A call that never settles would block its key in this
- * process. Its late answer is dropped: the state is read again, and a swap that took effect is
- * found then.
+ * The time limit of the calls of a register. A call that never settles would block its key. A late
+ * answer is dropped: the next read finds a swap that took effect.
  */
 import type { Clock } from '../../base/clock.js';
 import { Deadlines, type Timed } from '../deadlines.js';
@@ -81,7 +80,6 @@ export function limited(register: Register, clock: Clock, timeout: number): Regi
     label: register.label,
     read: (key) => within('read', register.read(key)),
     swap: (...args) => within('swap', register.swap(...args)),
-    // a scan has a limit of its own
     scan: (...args) => register.scan(...args),
     ...(register.readMany && {
       readMany: (keys) => within('readMany', answers(register.readMany?.(keys))),
@@ -95,7 +93,6 @@ export function limited(register: Register, clock: Clock, timeout: number): Regi
   };
 }
 
-/** A method that is there gives a promise. */
 function answers<T>(answering: Promise<readonly T[]> | undefined): Promise<readonly T[]> {
   return answering ?? Promise.resolve([]);
 }

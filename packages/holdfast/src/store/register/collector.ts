@@ -1,6 +1,5 @@
 /**
- * Calls that are made together: those of one moment become one batch, which is one statement, one
- * transaction or one request of a database.
+ * Calls of one moment become one batch: one statement, transaction or request of a database.
  *
  *     idle --call--> planned --moment--> under way --answer--> idle, or planned if calls came
  *
@@ -32,7 +31,7 @@ export interface CollectorTerms<Q> {
 
 /** Collects calls into batches, for registers that answer many at the cost of one. */
 export class Collector<Q, A> {
-  readonly #run: (batch: readonly Q[]) => Promise<readonly A[]>;
+  readonly #run: (batch: readonly Q[]) => readonly A[] | Promise<readonly A[]>;
   readonly #max: number;
   readonly #soon: (start: () => void) => void;
   readonly #overlaps: boolean;
@@ -43,7 +42,7 @@ export class Collector<Q, A> {
 
   /** @param run answers the calls of a batch, in their order; an error is that of all */
   constructor(
-    run: (batch: readonly Q[]) => Promise<readonly A[]>,
+    run: (batch: readonly Q[]) => readonly A[] | Promise<readonly A[]>,
     { max = 500, soon = queueMicrotask, overlaps = false, keyOf }: CollectorTerms<Q> = {},
   ) {
     this.#run = run;
@@ -69,7 +68,7 @@ export class Collector<Q, A> {
 
   readonly #start = (): void => {
     const sent = this.#send(this.#take());
-    if (this.#overlaps) this.#next();
+    if (this.#overlaps || sent === undefined) this.#next();
     else void sent.then(this.#next);
   };
 
@@ -94,19 +93,38 @@ export class Collector<Q, A> {
     return batch;
   }
 
-  async #send(batch: readonly Asked<Q, A>[]): Promise<void> {
+  /** Returns nothing if the answers are there at once. */
+  #send(batch: readonly Asked<Q, A>[]): Promise<void> | undefined {
     try {
-      const answers = await this.#run(batch.map(({ question }) => question));
-      if (answers.length !== batch.length) throw wrongCount(batch.length);
-      batch.forEach(({ resolve }, at) => resolve(answers[at] as A));
+      const answers = this.#run(batch.map(({ question }) => question));
+      if (answers instanceof Promise) return this.#await(batch, answers);
+      answer(batch, answers);
+      return undefined;
     } catch (error) {
-      if (batch.length > 1 && isRegisterError(error) && error.kind === 'refused') {
-        await Promise.all(batch.map((one) => this.#send([one])));
-      } else {
-        for (const { reject } of batch) reject(error);
-      }
+      return this.#failed(batch, error);
     }
   }
+
+  async #await(batch: readonly Asked<Q, A>[], answers: Promise<readonly A[]>): Promise<void> {
+    try {
+      answer(batch, await answers);
+    } catch (error) {
+      await this.#failed(batch, error);
+    }
+  }
+
+  #failed(batch: readonly Asked<Q, A>[], error: unknown): Promise<void> | undefined {
+    if (batch.length > 1 && isRegisterError(error) && error.kind === 'refused') {
+      return Promise.all(batch.map(async (one) => this.#send([one]))).then(() => undefined);
+    }
+    for (const { reject } of batch) reject(error);
+    return undefined;
+  }
+}
+
+function answer<Q, A>(batch: readonly Asked<Q, A>[], answers: readonly A[]): void {
+  if (answers.length !== batch.length) throw wrongCount(batch.length);
+  batch.forEach(({ resolve }, at) => resolve(answers[at] as A));
 }
 
 function wrongCount(count: number): RegisterError {

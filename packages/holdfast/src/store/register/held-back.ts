@@ -16,6 +16,7 @@ import { decode } from './state-codec.js';
 /** How long a lease lasts from each look. */
 const KEPT_MS = 500;
 const NOBODY = 'held-back';
+const NO_FENCES: readonly number[] = [];
 /** What `inspect` shows of the lease of nobody. */
 const META = JSON.stringify({ label: 'a transaction of the last holder' });
 
@@ -34,14 +35,20 @@ export function holdBack(resource: Resource | undefined, time: Micros): void {
   });
 }
 
-export function fencesOf(engine: Engine, key: string): ReadonlySet<number> {
-  const holders = engine.resource(key)?.holders.values() ?? [];
-  return new Set([...holders].map(({ fence }) => fence));
+export function fencesOf(engine: Engine, key: string): readonly number[] {
+  const holders = engine.resource(key)?.holders;
+  if (holders === undefined || holders.size === 0) return NO_FENCES;
+  return Array.from(holders.values(), ({ fence }) => fence);
 }
 
-export function hasGrant(before: ReadonlySet<number>, engine: Engine, key: string): boolean {
-  const holders = engine.resource(key)?.holders.values() ?? [];
-  return [...holders].some(({ fence }) => !before.has(fence));
+export function hasGrant(before: readonly number[], engine: Engine, key: string): boolean {
+  const holders = engine.resource(key)?.holders;
+  if (holders === undefined) return false;
+  const known = before.length > 8 ? new Set(before) : undefined;
+  for (const { fence } of holders.values()) {
+    if (!(known?.has(fence) ?? before.includes(fence))) return true;
+  }
+  return false;
 }
 
 /** A lease as its holder knows it. */

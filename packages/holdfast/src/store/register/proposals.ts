@@ -70,7 +70,7 @@ interface Current extends Loaded, KnownTime {
   readonly settled: boolean;
   /** See `Versioned.heldBack`. */
   readonly heldBack: boolean;
-  readonly fences: ReadonlySet<number>;
+  readonly fences: readonly number[];
 }
 
 export class Proposals {
@@ -351,10 +351,15 @@ export class Proposals {
     if (swapped === false) return false;
     if (this.#pending.length === 0) this.#tellWriters();
     const { version, time: storeTime, latest = storeTime } = swapped;
-    const fences = fencesOf(engine, this.#key);
-    const known = { version, storeTime, latest, settled: true, heldBack: false, askedAt };
-    const after = { engine, body, time, fences, ...known };
-    if (version !== '') this.#current = { ...after, knownAt: clock.now() };
+    if (version !== '') {
+      const fences = fencesOf(engine, this.#key);
+      const known = { engine, body, time, fences, version, storeTime, latest, askedAt };
+      this.#current = Object.assign(known, {
+        settled: true,
+        heldBack: false,
+        knownAt: clock.now(),
+      });
+    }
     answerAll(batch, applied, latest);
     return true;
   }
