@@ -164,7 +164,7 @@ export class Resource {
     const { id, owner, weight, channel, meta, ttl, tasks = 0 } = wanted;
     const expires = now + lease * 1000;
     return this.add({
-      // no spread, which is slow
+      // spread is slow
       id,
       owner,
       weight,

@@ -69,7 +69,7 @@ export function savedResource(resource: Resource): SavedResource {
   };
 }
 
-// without spread, which is slow
+// spread is slow
 function savedHolder(one: Holder): SavedHolder {
   return {
     id: one.id,

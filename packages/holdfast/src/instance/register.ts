@@ -13,8 +13,7 @@ const OPTIONAL = [
 /** Options of `register`. */
 export interface RegisterOptions {
   /**
-   * The longest time of a call of the register, in ms. After it the call counts as one without an
-   * answer, and a late answer is dropped. Longer than the time limit of the register itself. 100 to
+   * The longest time of a call of the register, in ms; then it counts as unanswered. 100 to
    * 600,000; default 5,000.
    */
   readonly timeout?: number | undefined;

@@ -1,7 +1,4 @@
-/**
- * The time limit of the calls of a register. A call that never settles would block its key. A late
- * answer is dropped: the next read finds a swap that took effect.
- */
+/** A call that never settles would block its key. A late answer is dropped. */
 import type { Clock } from '../../base/clock.js';
 import { Deadlines, type Timed } from '../deadlines.js';
 import type { Register } from './register.js';
@@ -69,10 +66,7 @@ class Limit {
     });
 }
 
-/**
- * The same register, whose calls reject after a time: as unanswered.
- * @param timeout in ms
- */
+/** @param timeout in ms */
 export function limited(register: Register, clock: Clock, timeout: number): Register {
   const limit = new Limit(clock, timeout);
   const { within } = limit;

@@ -3,8 +3,7 @@
  *
  *     idle --call--> planned --moment--> under way --answer--> idle, or planned if calls came
  *
- * If a batch of several is refused, nothing of it took effect, perhaps because of one call. Then
- * each of its calls is made alone.
+ * The calls of a refused batch are made alone.
  */
 import { isRegisterError, RegisterError } from './register-error.js';
 
@@ -19,8 +18,7 @@ export interface CollectorTerms<Q> {
   /** The most calls of a batch. Default 500. */
   readonly max?: number | undefined;
   /**
-   * Runs a function a moment later: the calls until then are in the batch. Default
-   * `queueMicrotask`.
+   * Runs a function later: the calls until then are in the batch. Default `queueMicrotask`.
    */
   readonly soon?: ((start: () => void) => void) | undefined;
   /** A batch does not wait for the answer to the one before. Default false. */
@@ -52,7 +50,6 @@ export class Collector<Q, A> {
     this.#keyOf = keyOf;
   }
 
-  /** Makes a call with the next batch. */
   add(question: Q): Promise<A> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ question, resolve, reject });
@@ -93,7 +90,6 @@ export class Collector<Q, A> {
     return batch;
   }
 
-  /** Returns nothing if the answers are there at once. */
   #send(batch: readonly Asked<Q, A>[]): Promise<void> | undefined {
     try {
       const answers = this.#run(batch.map(({ question }) => question));
