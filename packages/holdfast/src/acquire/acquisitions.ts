@@ -202,11 +202,12 @@ export class Acquisitions implements ReplyHandler {
     // a former holder keeps its place: replicas that are away may be back when it asks again
     if (isRefusal(error) && (parked === undefined || error.kind === 'refused')) {
       const refusal = failures.refusedByServer(key, error);
-      // the store has nothing of it, and would refuse its withdrawal too
-      const isNowhere = isFirst && error.unchanged;
-      if (isNowhere) acquisition.mayBeDuplicated = false;
-      if (parked !== undefined || isNowhere) this.#refused(acquisition, refusal);
-      else this.giveUp(acquisition, refusal);
+      if (parked !== undefined) this.#refused(acquisition, refusal);
+      else if (isFirst && error.unchanged) {
+        // the store has nothing of it, and would refuse its withdrawal too
+        this.#leave(acquisition);
+        acquisition.fail(refusal);
+      } else this.giveUp(acquisition, refusal);
       return;
     }
     const { clock, unreachableAfter } = this.#settings;

@@ -163,24 +163,26 @@ export class Resource {
     this.fence = fence + handOffs;
     const { id, owner, weight, channel, meta, ttl, tasks = 0 } = wanted;
     const expires = now + lease * 1000;
+    const holds = new Map<string, Hold>();
+    if (owner !== '') holds.set(id, { weight, changes: 0, channel, expires });
     return this.add({
       // spread is slow
       id,
       owner,
       weight,
+      changes: 0,
       channel,
+      expires,
+      due: expires,
       meta,
       ttl,
       fence,
       handOffs,
       tasks,
       since: now,
-      expires,
-      due: expires,
-      holds: new Map(owner === '' ? [] : [[id, { weight, changes: 0, channel, expires }]]),
+      holds,
       signalled: wanted.signalled ?? '',
       sent: NOTHING_SENT,
-      changes: 0,
     });
   }
 
