@@ -66,7 +66,6 @@ class Limit {
     });
 }
 
-/** @param timeout in ms */
 export function limited(register: Register, clock: Clock, timeout: number): Register {
   const limit = new Limit(clock, timeout);
   const { within } = limit;

@@ -1,6 +1,4 @@
 /**
- * Calls of one moment become one batch: one statement, transaction or request of a database.
- *
  *     idle --call--> planned --moment--> under way --answer--> idle, or planned if calls came
  *
  * The calls of a refused batch are made alone.
@@ -38,7 +36,7 @@ export class Collector<Q, A> {
   /** A batch is planned or, unless batches overlap, under way. */
   #busy = false;
 
-  /** @param run answers the calls of a batch, in their order; an error is that of all */
+  /** @param run answers a batch, in its order; an error is that of all */
   constructor(
     run: (batch: readonly Q[]) => readonly A[] | Promise<readonly A[]>,
     { max = 500, soon = queueMicrotask, overlaps = false, keyOf }: CollectorTerms<Q> = {},

@@ -1,7 +1,6 @@
 /**
  * Keys that a register holds back: something besides the lease, such as a transaction of its
- * holder, must end before the key may have another holder. The register finds out when it holds a
- * swap back, and says so with the next read.
+ * holder, must end before the next grant. The read after a swap that it held back says so.
  *
  * The leases of such a key do not end, and one without a lease gets one of nobody, so others wait
  * in the queue. Each look at the key extends the lease, which ends soon after the key is held back

@@ -1,8 +1,4 @@
-/**
- * A register in the memory of this process: for tests, and the shortest example of the port.
- *
- * Answers and messages come in a later microtask, never inside the call that caused them.
- */
+/** Answers and messages come in a later microtask, never inside the call that caused them. */
 import { type Clock, systemClock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type {

@@ -34,7 +34,7 @@ export interface RegisterStoreOptions {
   readonly fraction?: (() => number) | undefined;
   /** The limit of a state, in characters. A command that would make it longer is refused. */
   readonly stateMax?: number | undefined;
-  /** The longest time of a call of the register in ms. Default: it ends its calls itself. */
+  /** The longest call, in ms. Default: no limit. */
   readonly timeout?: number | undefined;
   readonly users?: Users | undefined;
 }

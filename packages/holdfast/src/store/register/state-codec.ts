@@ -60,7 +60,6 @@ export function decode(
   }
 }
 
-/** Marks the failure of a command that certainly changed nothing. */
 export function unchanged(failure: StoreFailure): StoreFailure {
   return Object.assign(failure, { unchanged: true });
 }

@@ -1,7 +1,4 @@
-/**
- * Reads and swaps of one turn of the event loop, as one call of `readMany` and of `swapMany`, so a
- * round of renewals costs few requests. A call under way delays no other.
- */
+/** Reads and swaps of one turn are one `readMany` and one `swapMany`. None waits for another. */
 import { Collector } from './collector.js';
 import type { PeerChange, PeerRegister, PeerVersioned } from './peers.js';
 import type { Swap, Swapped } from './register.js';
