@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 153_000, compressed: 50_900 },
+    limit: { minified: 153_000, compressed: 51_000 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

@@ -25,11 +25,9 @@ const LABELS_MAX = 100;
 export type Answer = AcquireReply | ParkReply;
 
 export interface ReplyHandler {
-  /** The reply arrived in time. */
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: Moment): void;
-  /** The reply arrived after the acquisition had settled or the request had timed out. */
+  /** The acquisition had settled, or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
-  /** A request failed, or had no answer. */
   onFailure(acquisition: Acquisition, error: unknown): void;
 }
 
@@ -77,8 +75,8 @@ export class AcquireSender {
   }
 
   /**
-   * Resolves when no request is under way: the store can grant nothing any more that is not known
-   * here. A request without an answer is over after its time limit.
+   * Resolves when no request is under way: then the store can grant nothing that is not known here.
+   * An unanswered request is over after its time limit.
    */
   settled(): Promise<void> {
     if (this.#underWay === 0) return Promise.resolve();
@@ -116,7 +114,7 @@ export class AcquireSender {
       token:
         channel === '' ? '' : (acquisition.tokens ??= new PushTokens()).draw(settings.randomSource),
       queue: terms.wait > 0,
-      // its own, or the one that its tasks had before
+      // that of its tasks, if it has none
       ticket: acquisition.ticket === 0 ? (queue?.ticket ?? 0) : acquisition.ticket,
       waited: queue?.waited(now.at) ?? 0,
       tasks: queue?.size ?? 0,

@@ -1,10 +1,10 @@
 /**
  * The pending acquisitions of this process, and how a grant becomes a lease here.
  *
- * A request that finds the lock free costs one command. Otherwise it waits in the queue of the
- * store and here; the first one that waits opens the wake channel, and grants then come by push. A
- * deadline starts at the store's grant time, converted to the local clock with the waiter's last
- * reply (I7). Grants for abandoned acquisitions are released (I6).
+ * A free lock costs one command. Otherwise the acquisition waits in the store's queue and here; the
+ * first waiter opens the wake channel, and grants then come by push. A deadline starts at the
+ * store's grant time, converted to the local clock with the waiter's last reply (I7). Grants for
+ * abandoned acquisitions are released (I6).
  */
 import { aborted } from '../base/abort.js';
 import { Records } from '../base/chain.js';
@@ -109,7 +109,7 @@ export class Acquisitions implements ReplyHandler {
     return call.promise;
   }
 
-  /** An acquisition that takes a lock back; its request is sent when it is ready. */
+  /** Takes a lock back; the request is sent when it is ready. */
   regain(request: AcquireRequest, parked: Parked): Acquisition {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps);
@@ -118,7 +118,7 @@ export class Acquisitions implements ReplyHandler {
     return acquisition;
   }
 
-  /** It has not settled, or was given up and may still be in the store. */
+  /** It has not settled, or may still be in the store. */
   isOpen(id: string): boolean {
     return this.#acquisitions.find(id) !== undefined || this.abandoned.has(id);
   }
@@ -150,7 +150,7 @@ export class Acquisitions implements ReplyHandler {
         break;
       case 'parked':
         this.#queues.join(acquisition, Number.POSITIVE_INFINITY);
-        // the waiter decided to come back after its first request was sent
+        // the waiter decided to come back after its first request
         if (acquisition.parked?.wantsBack === true) this.sender.ask(acquisition);
         break;
       case 'absent':
@@ -170,10 +170,10 @@ export class Acquisitions implements ReplyHandler {
   }
 
   onLateReply(acquisition: Acquisition, status: Answer['status']): void {
-    // a lease that was granted in another way meanwhile is held: it must not be released
+    // a lease that was granted in another way is held, and not released
     if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
-    // neither must a lease that any task left to the store, or to another process
+    // nor is one that a task left to the store, or to another process
     if (acquisition.hold?.root.hold.state === 'left') return;
     this.#withdraw(acquisition, true);
   }
@@ -252,7 +252,7 @@ export class Acquisitions implements ReplyHandler {
     this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, followed);
   }
 
-  /** Ends an acquisition that has nothing in the store; late duplicates may arrive. */
+  /** The store has nothing of it; late duplicates may arrive. */
   #end(acquisition: Acquisition): void {
     this.#leave(acquisition);
     if (acquisition.mayBeDuplicated)
@@ -270,7 +270,7 @@ export class Acquisitions implements ReplyHandler {
     acquisition.fail(error);
   }
 
-  /** The store has no such lease, and none that it knows as parked. */
+  /** The store has no such lease, held or parked. */
   #notParked(acquisition: Acquisition, reply: ParkReply): void {
     const { parked } = acquisition;
     if (parked === undefined) return;
@@ -296,8 +296,8 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /**
-   * The store asks this process to poll, see `engine/idle.ts`. A forged push does no more: the
-   * reply to the poll allows the next pause.
+   * The store asks for a poll, see `engine/idle.ts`. A forged push does no more: the reply allows
+   * the next pause.
    */
   #asked(id: string): void {
     const acquisition = this.#acquisitions.find(id);
@@ -330,7 +330,7 @@ export class Acquisitions implements ReplyHandler {
       if (how === 'poll' && this.#settings.replicas === 0) this.#missed(acquisition);
       this.#deliver(acquisition, grant, now.at, how);
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
-      // the machine was suspended since: only the store knows how much time remains
+      // after a suspend, only the store knows the remaining time
       this.sender.ask(acquisition);
     } else if (acquisition.tooLate(reply.left)) {
       const { key, terms } = acquisition.request;
@@ -360,8 +360,7 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /**
-   * Leases that were ended by force. A root with an owner has a lease of another name in the store,
-   * so it may be one of them.
+   * Leases that were ended by force. A root with an owner may be one of them under another name.
    */
   revoked(key: string, ended: readonly string[]): void {
     for (const root of this.#watchdog.all()) {
@@ -370,7 +369,6 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** See `Watchdog.add`. */
   add(root: Root, now: number): Promise<void> | undefined {
     if (!this.lasting.begun) this.lasting.begin();
     return this.#watchdog.add(root, now);

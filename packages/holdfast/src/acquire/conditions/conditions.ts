@@ -1,7 +1,4 @@
-/**
- * What the conditions of one instance share: waits that give a lease up, and signals. The first
- * condition creates it.
- */
+/** What the conditions of one instance share: waits that give a lease up, and signals. */
 import { HoldfastError } from '../../base/errors.js';
 import { growing, retry } from '../../base/retry.js';
 import { quote } from '../../base/text.js';
@@ -23,7 +20,7 @@ export class Conditions implements CorePart {
     this.#host = host;
   }
 
-  /** Prepares to give a lease up and to wait for a signal. No request is sent before `ask`. */
+  /** Prepares to give a lease up for a signal. No request is sent before `ask`. */
   park(from: Hold, condition: string): Parked {
     if (this.#closed) throw failures.closed(from.key);
     const { root } = from;
@@ -53,7 +50,7 @@ export class Conditions implements CorePart {
     return this.#host.telemetry.acquire(request, () => promise, condition);
   }
 
-  /** Ends the wait; the lock is not taken back. */
+  /** The lock is not taken back. */
   abandon(parked: Parked): void {
     const { acquisition, from, ready } = parked;
     const { acquisitions, releaser } = this.#host;
@@ -64,18 +61,18 @@ export class Conditions implements CorePart {
   }
 
   /**
-   * Wakes `count` waiters of a condition, or all (0). Resolves to the number that were woken.
+   * Wakes `count` waiters of a condition, or all (0). Resolves to their number.
    *
-   * Each signal of a lease has a number, and the store accepts only numbers above the last one, so
-   * a repeated signal has no second effect (I3). Therefore each is sent after the reply to the one
-   * before: the store would ignore a delayed older signal.
+   * Each signal of a lease has a number, and the store accepts only greater ones, so a repeated
+   * signal has no second effect (I3). Each is sent after the reply to the one before: the store
+   * would ignore a delayed older one.
    */
   signal(hold: Hold, condition: string, count: number): Promise<number> {
     const { extras } = hold.root;
     const mine = extras.signalling.then(async () => {
       let woken = 0;
       for (;;) {
-        // one command wakes or drops only a limited number of waiters
+        // one command wakes or drops a limited number of waiters
         const most = count === 0 ? 0 : count - woken;
         const reply = await this.#signalOnce(hold, condition, most);
         woken += reply.woken;
@@ -86,7 +83,7 @@ export class Conditions implements CorePart {
     return mine;
   }
 
-  /** Repeats a signal until the store replies, or the lease is over. */
+  /** Until the store replies, or the lease is over. */
   async #signalOnce(hold: Hold, condition: string, count: number): Promise<SignalReply> {
     const { key, id, root } = hold;
     const { settings, requests, watchdog } = this.#host;
@@ -112,7 +109,7 @@ export class Conditions implements CorePart {
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
   }
 
-  /** The acquisitions of those that are parked end with all others. */
+  /** The acquisitions of parked waiters end with all others. */
   close(): void {
     this.#closed = true;
   }

@@ -9,7 +9,7 @@
  * No request is sent before the store has answered all requests of the lease; a wait that ends
  * before keeps the lease. Until the store has confirmed the parking, the lease is renewed, so that
  * a repeated request finds it, but not reported as held. A repeated request with the same id
- * changes nothing (I3), so a lost answer does no harm.
+ * changes nothing (I3).
  *
  * The acquisition asks with `park` commands until the store has forgotten it: after a fail-over,
  * the store may have it back at its condition.
@@ -29,20 +29,18 @@ export class Parked {
   /** Takes the lock back. */
   readonly acquisition: Acquisition;
   readonly call: Call<Acquisition>;
-  /** Whether a signal woke it, as far as that is known. */
+  /** Whether a signal woke it, as far as known. */
   readonly signalled: Promise<boolean>;
   /** It failed and still has its lease. */
   kept = false;
-  /** The store has confirmed the parking. */
   confirmed = false;
   /**
-   * The store knows the lease and has answered every request under it. An earlier request would not
+   * The store knows the lease and has answered every request under it: an earlier request would not
    * find the lease.
    */
   ready = false;
-  /** It wants the permits back, with or without a signal. */
+  /** It wants the permits back, signalled or not. */
   wantsBack = false;
-  /** The store has reported that it waits in the queue. */
   queued = false;
   #forgotten = false;
   #tell: (signalled: boolean) => void = () => undefined;
@@ -78,7 +76,7 @@ export class Parked {
   }
 
   command(asked: Acquire): Acquire | Park {
-    // a former holder is admitted even if the queue is full
+    // a former holder is admitted to a full queue
     if (this.#forgotten) return { ...asked, maxQueue: Number.MAX_SAFE_INTEGER };
     const { key, id, ttl, claim, fair, channel, token } = asked;
     const { patience, retention, meta } = asked;
@@ -90,10 +88,10 @@ export class Parked {
     };
   }
 
-  /** Handles every reply to its requests, also late ones. */
+  /** Also late replies. */
   answered(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
-    // granted before the reply to its first request came: only a signal can have moved it
+    // granted before its first reply came: only a signal can have moved it
     else if (this.acquisition.settled) this.#tell(true);
     if (reply.status === 'queued') this.queued = true;
     if (reply.status === 'absent' && this.confirmed) {
@@ -104,14 +102,14 @@ export class Parked {
     if (reply.status === 'parked' || reply.status === 'queued') this.leave();
   }
 
-  /** A request that was under way when its acquisition settled had no answer. */
+  /** A request was under way when its acquisition settled. */
   unanswered(): void {
     this.#tell(true);
   }
 
   granted(): void {
     this.leave();
-    // if a request is under way, its reply says whether a signal woke it
+    // the reply to a request says whether a signal woke it
     if (!this.wantsBack || this.acquisition.asking === false) this.#tell(true);
   }
 
