@@ -48,6 +48,7 @@ export class Collector<Q, A> {
     this.#keyOf = keyOf;
   }
 
+  /** Makes a call with the next batch. */
   add(question: Q): Promise<A> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ question, resolve, reject });
