@@ -213,8 +213,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'believes replies without proof': {
     file: 'store/redis/proven-port.js',
-    from: 'if (answer === NO_PROOF)\n            throw this.#outOfStep();',
-    to: 'if (answer === NO_PROOF) return raw[1];',
+    from: 'raw.length === 2 && raw[0] === proof)',
+    to: 'raw.length === 2)',
     shown: few(1),
     as: /belief|exclusion/,
   },
