@@ -15,6 +15,8 @@ import { SCENARIOS } from '../src/settings.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const LIMIT_MS = 600_000;
+/** A line of the bench about a library of ours that failed. */
+const BROKEN = /^broken: /;
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,7 +26,13 @@ const run = promisify(execFile);
 async function bench(...words: string[]): Promise<{ result: Result; output: string }> {
   const file = join(folder, `${words.join('')}.json`);
   const args = [MAIN, '--quick', '--no-peers', '--json', file, ...words];
-  const { stdout } = await run(process.execPath, args, { timeout: LIMIT_MS });
+  const { stdout } = await run(process.execPath, args, { timeout: LIMIT_MS }).catch(
+    ({ message, stdout: text }: Error & { stdout: string }) => {
+      throw new Error(
+        [message, ...text.split('\n').filter((line) => BROKEN.test(line))].join('\n'),
+      );
+    },
+  );
   return { result: JSON.parse(readFileSync(file, 'utf8')) as Result, output: stdout };
 }
 

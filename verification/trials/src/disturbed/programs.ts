@@ -183,7 +183,23 @@ export class Programs {
         if (this.#around.random() < 0.3) await lease.extend(TTL);
       });
     } finally {
-      await this.#release(lease, activity);
+      await (activity === ALONE ? this.#releaseAlone(lease) : this.#release(lease, activity));
+    }
+  }
+
+  /**
+   * Releases until there is an answer. A call for a lock whose release had none would be a waiter,
+   * and most calls for a lock with waiters fail in a half-moved slot.
+   */
+  async #releaseAlone(lease: Ended): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#release(lease, ALONE);
+      } catch (error) {
+        this.#judge(ALONE, error);
+        if (this.#stop.signal.aborted) return;
+        await sleep(PAUSE_MS);
+      }
     }
   }
 
