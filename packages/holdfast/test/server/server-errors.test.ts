@@ -186,11 +186,12 @@ async function everything(holdfast: Holdfast, key: string): Promise<string[]> {
       await next.release();
     }),
   );
+  const queue = crowd(holdfast, key, trying);
   await trying(() => holdfast.warmUp());
   await trying(async () => lease?.extend(1500));
   await trying(() => holdfast.inspect(`k${key}`));
   await trying(async () => lease && mutex.condition('c').await(lease, { wait: 300 }));
-  await Promise.all(waits);
+  await Promise.all([...waits, queue]);
   for (const one of await Promise.all(short)) await trying(async () => one?.assertHeld());
   for (const one of [lease, second, third]) await trying(async () => one?.release());
   const rw = holdfast.rwLock(`rw${key}`);
@@ -208,4 +209,25 @@ async function everything(holdfast: Holdfast, key: string): Promise<string[]> {
     for await (const _ of holdfast.list()) continue;
   });
   return messages;
+}
+
+/** A queue in which the store counts the places of those that ask again. */
+async function crowd(
+  holdfast: Holdfast,
+  key: string,
+  trying: (call: () => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const call = (owner: number): Promise<Lease> =>
+    holdfast.mutex(`crowd${key}`, { sharedBy: `${owner}` }).acquire({ wait: 400 });
+  const owners = Array.from({ length: 12 }, (_, at) => at);
+  // one of them has it until the others have ended
+  let held: Lease | undefined;
+  await Promise.all(
+    owners.map((owner) =>
+      trying(async () => {
+        held = await call(owner);
+      }),
+    ),
+  );
+  await trying(async () => held?.release());
 }
