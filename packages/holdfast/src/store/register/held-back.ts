@@ -2,9 +2,8 @@
  * Keys that a register holds back: something besides the lease, such as a transaction of its
  * holder, must end before the next grant. The read after a swap that it held back says so.
  *
- * The leases of such a key do not end, and one without a lease gets one of nobody, so others wait
- * in the queue. Each look at the key extends the lease, which ends soon after the key is held back
- * no more.
+ * The leases of such a key do not end. A key without a lease gets one without a holder, so others
+ * wait in the queue. Each look at the key extends it; it ends soon after the key is free.
  */
 import type { Micros } from '../../engine/commands.js';
 import type { Engine } from '../../engine/engine.js';
@@ -14,9 +13,9 @@ import { decode } from './state-codec.js';
 
 /** How long a lease lasts from each look. */
 const KEPT_MS = 500;
-const NOBODY = 'held-back';
+const HOLDERLESS = 'held-back';
 const NO_FENCES: readonly number[] = [];
-/** What `inspect` shows of the lease of nobody. */
+/** What `inspect` shows of the lease without a holder. */
 const META = JSON.stringify({ label: 'a transaction of the last holder' });
 
 export function holdBack(resource: Resource | undefined, time: Micros): void {
@@ -28,7 +27,7 @@ export function holdBack(resource: Resource | undefined, time: Micros): void {
   resource.fence = fence;
   const { capacity: weight } = resource;
   resource.add({
-    ...{ id: NOBODY, owner: '', weight, fence, channel: '', tasks: 0, meta: META, changes: 0 },
+    ...{ id: HOLDERLESS, owner: '', weight, fence, channel: '', tasks: 0, meta: META, changes: 0 },
     ...{ since: time, ttl: KEPT_MS, expires, due: expires, handOffs: 0, holds: new Map() },
     ...{ signalled: '', sent: NOTHING_SENT },
   });
