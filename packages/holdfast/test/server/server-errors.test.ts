@@ -2,6 +2,7 @@
  * Servers that answer with an error: the code of ours, when it comes, and what the message says to
  * do. `docs/operations.md` has the same table, which this file reads.
  */
+import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
@@ -17,6 +18,9 @@ const CASES = [
 const PATIENCE = { ttl: 1000, claimWindow: 100, requestTimeout: 500, unreachableAfter: 600 };
 /** An answer of a busy machine still comes in time. */
 const PATIENT = { ...PATIENCE, requestTimeout: 5000, unreachableAfter: 6000 };
+/** Waiters of a queue in which a poll needs `+zrank`, and how long it lasts without a refusal. */
+const CROWD = 80;
+const CROWD_MS = 10_000;
 /** The users that try everything at the same time: more would hold up each other's timers. */
 const TOGETHER = 8;
 const guide = (file: string): string =>
@@ -124,7 +128,9 @@ describe.each(CASES)('%s, %s', (name, client) => {
     while (messages.length < instances.length) {
       const from = messages.length;
       const trials = instances.slice(from, from + TOGETHER).map(async (one, at) => {
-        return from + at === evaluating ? first : everything(one, `${from + at}`);
+        const key = `${from + at}`;
+        const found = from + at === evaluating ? first : await everything(one, key);
+        return rights[from + at] === '+zrank' ? [...found, ...(await crowd(one, key))] : found;
       });
       messages.push(...(await Promise.all(trials)));
     }
@@ -186,12 +192,11 @@ async function everything(holdfast: Holdfast, key: string): Promise<string[]> {
       await next.release();
     }),
   );
-  const queue = crowd(holdfast, key, trying);
   await trying(() => holdfast.warmUp());
   await trying(async () => lease?.extend(1500));
   await trying(() => holdfast.inspect(`k${key}`));
   await trying(async () => lease && mutex.condition('c').await(lease, { wait: 300 }));
-  await Promise.all([...waits, queue]);
+  await Promise.all(waits);
   for (const one of await Promise.all(short)) await trying(async () => one?.assertHeld());
   for (const one of [lease, second, third]) await trying(async () => one?.release());
   const rw = holdfast.rwLock(`rw${key}`);
@@ -211,23 +216,27 @@ async function everything(holdfast: Holdfast, key: string): Promise<string[]> {
   return messages;
 }
 
-/** A queue in which the store counts the places of those that ask again. */
-async function crowd(
-  holdfast: Holdfast,
-  key: string,
-  trying: (call: () => Promise<unknown>) => Promise<void>,
-): Promise<void> {
-  const call = (owner: number): Promise<Lease> =>
-    holdfast.mutex(`crowd${key}`, { sharedBy: `${owner}` }).acquire({ wait: 400 });
-  const owners = Array.from({ length: 12 }, (_, at) => at);
-  // one of them has it until the others have ended
-  let held: Lease | undefined;
-  await Promise.all(
-    owners.map((owner) =>
-      trying(async () => {
-        held = await call(owner);
-      }),
-    ),
-  );
-  await trying(async () => held?.release());
+/** The refusals in a long queue, in which the store counts the places. The first one ends it. */
+async function crowd(holdfast: Holdfast, key: string): Promise<string[]> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const timer = setTimeout(() => ended.abort(), CROWD_MS);
+  const refusals: string[] = [];
+  const wait = async (owner: number): Promise<void> => {
+    try {
+      const lease = await holdfast
+        .mutex(`crowd${key}`, { sharedBy: `${owner}` })
+        .acquire({ signal });
+      if (!signal.aborted) await once(signal, 'abort');
+      await lease.release();
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string };
+      if (code !== refused) return;
+      refusals.push(message);
+      ended.abort();
+    }
+  };
+  await Promise.all(Array.from({ length: CROWD }, (_, owner) => wait(owner)));
+  clearTimeout(timer);
+  return refusals;
 }

@@ -13,7 +13,8 @@
  *    nothing after `requestTimeout` and `slack`.
  *  - A store that lost its memory may show attempts that had ended before.
  *
- * Nothing explains an entry of the `last` event.
+ * The death of a process and a lost memory explain the waiters of the `last` event, and nothing
+ * explains its holders.
  */
 import type { Attempt } from '../attempts.js';
 import type { Seen, Stamp } from '../format.js';
@@ -88,11 +89,7 @@ class Ghosts implements Observer {
 
   #seen({ k, t, holders, waiters, last = false }: Seen & Stamp): void {
     if (last) {
-      if (holders.length + waiters.length === 0) return;
-      const ids = [...holders.map(({ id }) => id), ...waiters];
-      const concerned = ids.map((id) => this.#ids.get(id)).filter((each) => each !== undefined);
-      const what = `${holders.length} hold and ${waiters.length} wait for ${k} after the end`;
-      this.#report(t, what, concerned);
+      this.#end(k, t, holders, waiters);
       return;
     }
     let [unknown, waiting] = [0, 0];
@@ -121,6 +118,21 @@ class Ghosts implements Observer {
     if (count <= explained) return;
     const what = `${k} has ${count} holders or waiters without a grant; ${explained} are explained`;
     this.#report(t, what, ended.slice(-4));
+  }
+
+  #end(k: string, t: number, holders: Seen['holders'], waiters: readonly string[]): void {
+    const known = waiters.map((id) => this.#ids.get(id)).filter((each) => each !== undefined);
+    const lost = (this.#ended.get(k) ?? []).filter(({ endT }) => {
+      return endT <= this.#context.amnesiaT(k);
+    });
+    const explained = lost.length + (this.#orphans.get(k) ?? 0);
+    const unknown = waiters.length - known.length - explained;
+    const left = known.filter((each) => !this.#isOrphan(each));
+    const waiting = left.length + Math.max(0, unknown);
+    if (holders.length + waiting === 0) return;
+    const holding = holders.map(({ id }) => this.#ids.get(id)).filter((each) => each !== undefined);
+    const what = `${holders.length} hold and ${waiting} wait for ${k} after the end`;
+    this.#report(t, what, [...holding, ...left]);
   }
 
   #mayHold({ ask, state, outcome, endT, key }: Attempt, t: number): boolean {

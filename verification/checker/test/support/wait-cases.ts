@@ -27,6 +27,17 @@ export const WAITS_GOOD: readonly Case[] = [
     finds: [],
   },
   {
+    name: 'a waiter of a dead process in the last `seen`',
+    lines: `0 p1 ask a\n9 p1 crash\n90000 - seen waiter:x last`,
+    finds: [],
+  },
+  {
+    name: 'a waiter in the last `seen` that left before a loss of memory',
+    lines: `0 p1 ask a wait=5\n5 p1 fail a HOLDFAST_TIMEOUT\n9 - amnesia
+      90000 - seen waiter:x last`,
+    finds: [],
+  },
+  {
     name: 'a signal to an ended wait that a store knows after it lost its last writes',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 released a freed
       3 p1 woken a false\n4 - amnesia\n5 p2 ask b\n6 p2 grant b 2\n7 p2 signal b
@@ -92,6 +103,16 @@ export const WAITS_GOOD: readonly Case[] = [
 ];
 
 export const WAITS_BAD: readonly Case[] = [
+  {
+    name: 'more waiters in the last `seen` than the dead process had',
+    lines: `0 p1 ask a\n9 p1 crash\n90000 - seen waiter:x waiter:y last`,
+    finds: ['ghost'],
+  },
+  {
+    name: 'a waiter of a living process in the last `seen`',
+    lines: `0 p1 ask a wait=5\n5 p1 fail a HOLDFAST_TIMEOUT\n9 p2 crash\n10 - seen waiter:x last`,
+    finds: ['ghost'],
+  },
   {
     name: 'an ended wait at a condition that the store still shows',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 released a freed
