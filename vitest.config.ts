@@ -21,10 +21,10 @@ const alias = {
 
 /**
  * Files at a time of the tests that start servers. They mostly wait, so more files than cores. The
- * tests that need the machine for themselves run before them, while the computing tests, which have
+ * tests that need a core for themselves run before them, while the computing tests, which have
  * the lowest priority, use the rest of the processor.
  */
-const WORKERS = 5;
+const WORKERS = 6;
 
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 
@@ -44,7 +44,7 @@ const servers = {
   hookTimeout: 60_000,
 };
 
-/** Tests that need the machine for themselves: they measure times, or load it on purpose. */
+/** Tests that need a core for themselves: they measure times, or load it on purpose. */
 const ALONE = [
   'packages/holdfast/test/server/{deadlines,trials.{exclusion,loss,lost-replies,waiters}}*.test.ts',
   'packages/holdfast/test/server/{trials.takeover,quorum.faults}.test.ts',
@@ -70,18 +70,27 @@ const REAL_TIME = ['packages/holdfast/test/unit/{register.suites,quorum.suites}.
  */
 const SLOW = [
   'server/leases.test.ts',
-  'server/trials.leaks.test.ts',
   'bench/test/bench.test.ts',
   'server/quorum.suites.test.ts',
-  'server/cluster.failover.test.ts',
-  'server/sentinel.failover.test.ts',
-  'server/differential.faults.test.ts',
-  'server/renewals.test.ts',
-  'server/demo.test.ts',
-  'server/cluster.suites.test.ts',
-  'server/cluster.test.ts',
-  'packed/packed.test.ts',
+  'server/node-sqlite.test.ts',
+  'server/trials.disturbed.test.ts',
   'server/torture.test.ts',
+  'server/postgres.suites.test.ts',
+  'server/silent-connections.test.ts',
+  'server/differential.faults.test.ts',
+  'server/trials.leaks.test.ts',
+  'server/server-errors.test.ts',
+  'server/etcd.suites.test.ts',
+  'server/cluster.failover.test.ts',
+  'server/sqlite.suites.test.ts',
+  'packed/packed.test.ts',
+  'server/demo.test.ts',
+  'server/blocked-client.test.ts',
+  'server/replicas.test.ts',
+  'server/owners.test.ts',
+  'server/cluster.test.ts',
+  'server/cluster.suites.test.ts',
+  'server/closing.test.ts',
 ];
 
 class SlowFirst extends BaseSequencer {
@@ -177,7 +186,7 @@ export default defineConfig({
           name: 'alone',
           include: ALONE,
           ...servers,
-          maxWorkers: 1,
+          maxWorkers: 2,
           maxConcurrency: 3,
           sequence: { groupOrder: 1 },
         },

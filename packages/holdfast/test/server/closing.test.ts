@@ -1,4 +1,4 @@
-/** Closing an instance, in memory and with every client on every server. */
+/** Closing an instance, in memory and with each client on one of the servers. */
 import { suiteOnServers } from '../support/registrations.js';
 
 suiteOnServers('closing');

@@ -1,4 +1,4 @@
-/** The behaviour of owners, in memory and with every client on every server. */
+/** The behaviour of owners, in memory and with each client on one of the servers. */
 import { suiteOnServers } from '../support/registrations.js';
 
 suiteOnServers('owners');

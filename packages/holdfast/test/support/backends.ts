@@ -342,6 +342,14 @@ export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
   CLIENTS.map((client) => redisBackend(client, server, usual(client))),
 );
 
+/** Each client on one of the servers: for suites that mostly wait. */
+export const SPREAD_BACKENDS: readonly Backend[] = [
+  MEMORY,
+  ...CLIENTS.map((client, at) => {
+    return redisBackend(client, at === 0 || at === 3 ? 'redis' : 'valkey', usual(client));
+  }),
+];
+
 /** The clients that support the other version of the protocol. */
 export const OTHER_PROTOCOL: readonly Backend[] = SERVERS.flatMap((server) =>
   CLIENTS.flatMap((client) =>

@@ -25,6 +25,7 @@ import {
   onBackends,
   OTHER_PROTOCOL,
   REDIS_BACKENDS,
+  SPREAD_BACKENDS,
   type Suite,
 } from './backends.js';
 
@@ -43,10 +44,11 @@ export interface Primitive {
 }
 
 /**
- * The clients of a suite: `all`, or the newest versions if its API does not depend on the client;
- * `protocols`: all, each with each version of the protocol.
+ * The clients of a suite: `all` on each server; `newest`: the newest versions, if its API does not
+ * depend on the client; `spread`: all, each on one of the servers; `protocols`: all on each server,
+ * with each version of the protocol.
  */
-export type Clients = 'all' | 'newest' | 'protocols';
+export type Clients = 'all' | 'newest' | 'protocols' | 'spread';
 
 export interface Registration {
   /** The file of the suite, and of its test on servers. */
@@ -76,7 +78,7 @@ export const REGISTRATIONS: readonly Registration[] = [
     clients: 'all',
     primitives: [of('all-of', 'docs/several-keys.md', 'all', 'allOf')],
   },
-  { name: 'closing', suite: closeSuite, clients: 'all', primitives: [], sentinel: true },
+  { name: 'closing', suite: closeSuite, clients: 'spread', primitives: [], sentinel: true },
   {
     name: 'condition',
     suite: conditionSuite,
@@ -108,7 +110,7 @@ export const REGISTRATIONS: readonly Registration[] = [
     primitives: [of('latch', gates, 'latch', 'latch'), of('barrier', gates, 'barrier', 'barrier')],
   },
   { name: 'inspection', suite: inspectionSuite, clients: 'all', primitives: [] },
-  { name: 'leases', suite: leaseSuite, clients: 'all', primitives: [] },
+  { name: 'leases', suite: leaseSuite, clients: 'spread', primitives: [] },
   {
     name: 'locked',
     suite: lockedSuite,
@@ -129,7 +131,7 @@ export const REGISTRATIONS: readonly Registration[] = [
     clients: 'all',
     primitives: [of('owner-locks', 'docs/java.md', 'calls', undefined)],
   },
-  { name: 'owners', suite: ownerSuite, clients: 'all', primitives: [] },
+  { name: 'owners', suite: ownerSuite, clients: 'spread', primitives: [] },
   {
     name: 'rw-lock',
     suite: rwLockSuite,
@@ -155,6 +157,7 @@ const BACKENDS: Readonly<Record<Clients, readonly Backend[]>> = {
   all: [MEMORY, ...REDIS_BACKENDS],
   newest: NEWEST_BACKENDS,
   protocols: [...REDIS_BACKENDS, ...OTHER_PROTOCOL],
+  spread: SPREAD_BACKENDS,
 };
 
 /** Defines one suite, with its clients on every server. */

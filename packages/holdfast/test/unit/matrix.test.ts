@@ -18,10 +18,16 @@ const suitesFolder = fileURLToPath(new URL('../suites/', import.meta.url));
 const named = (...clients: Clients[]): string[] =>
   REGISTRATIONS.filter((one) => clients.includes(one.clients)).map(({ name }) => name);
 const SUITES = named('all', 'protocols');
+/** With each client on one of the servers. */
+const SPREAD = named('spread');
 /** Only on the newest clients. */
 const FEW = named('newest');
 // Written out: names computed from the backends would have the same gaps as the backends.
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
+const EACH_ONCE = [
+  ...['ioredis-5 on redis', 'ioredis-6 on valkey'],
+  ...['node-redis-5 on valkey', 'node-redis-6 on redis'],
+];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
 
 const UNIT = [
@@ -51,6 +57,9 @@ const EXPECTED: readonly string[] = [
   ...SUITES.flatMap((suite) =>
     ['memory', ...OTHERS, ...onServers(CLIENTS)].map((backend) => `${suite} / ${backend}`),
   ),
+  ...SPREAD.flatMap((suite) =>
+    ['memory', ...OTHERS, ...EACH_ONCE].map((backend) => `${suite} / ${backend}`),
+  ),
   ...FEW.flatMap((suite) =>
     [...['memory', ...OTHERS], ...onServers(CLIENTS.filter((client) => client.endsWith('-6')))].map(
       (backend) => `${suite} / ${backend}`,
@@ -79,7 +88,7 @@ function collect(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-matrix-'));
   try {
     const output = join(folder, 'tests.json');
-    const files = [...SUITES, ...FEW].map(
+    const files = [...SUITES, ...SPREAD, ...FEW].map(
       (suite) => `packages/holdfast/test/server/${suite}.test.ts`,
     );
     const all = [...files, ...UNIT];
@@ -143,7 +152,9 @@ describe('the matrix', () => {
     const found = readdirSync(suitesFolder).filter((file) =>
       /^export function \w+Suite\(/m.test(readFileSync(join(suitesFolder, file), 'utf8')),
     );
-    expect(found.sort()).toEqual([...SUITES, ...FEW].map((suite) => `${suite}.ts`).sort());
+    expect(found.sort()).toEqual(
+      [...SUITES, ...SPREAD, ...FEW].map((suite) => `${suite}.ts`).sort(),
+    );
   });
 
   it('is incomplete if a combination is missing', () => {

@@ -18,14 +18,24 @@ async function cut(which: 'listening' | 'statements'): Promise<number> {
   return rowCount ?? 0;
 }
 
+async function listening(): Promise<readonly number[]> {
+  const { rows } = await database.watcher.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND query ~ '^LISTEN'`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
 describe('a connection that the server ends', () => {
   it('for messages: comes back, and the next waiter is woken', async () => {
     const [a, b] = [database.instance(), database.instance()];
     const first = await a.mutex('cut').acquire();
     const waiting = b.mutex('cut').acquire();
     await until(() => b.stats().pushes);
-    expect(await cut('listening')).toBeGreaterThan(0);
-    await until(() => !b.stats().pushes);
+    const before = await listening();
+    expect(await cut('listening')).toBe(before.length);
+    // all of them listen again
+    const isNew = (pid: number): boolean => !before.includes(pid);
+    await until(async () => (await listening()).filter(isNew).length >= before.length);
     await until(() => b.stats().pushes);
     await first.release();
     expect(await (await waiting).release()).toBe('freed');

@@ -70,7 +70,7 @@ export class Programs {
       this.#programs.flatMap((program) => {
         const alone = around.key();
         return [
-          this.#repeat(program, ALONE, () => this.#hold(program, alone, ALONE)),
+          this.#repeat(program, ALONE, () => this.#holdAlone(program, alone)),
           this.#repeat(program, SHARED, () => this.#hold(program, shared, SHARED)),
           this.#repeat(program, 'run', () => this.#run(program, shared)),
           this.#repeat(program, SEVERAL, () => this.#several(program, keys)),
@@ -179,28 +179,45 @@ export class Programs {
   async #hold({ holdfast }: Program, key: string, activity: string): Promise<void> {
     const lease = await holdfast.mutex(key).acquire({ signal: this.#stop.signal });
     try {
-      await this.#work(key, lease, async () => {
-        if (this.#around.random() < 0.3) await lease.extend(TTL);
-      });
+      await this.#extend(key, lease);
     } finally {
-      await (activity === ALONE ? this.#releaseAlone(lease) : this.#release(lease, activity));
+      await this.#release(lease, activity);
     }
   }
 
   /**
-   * Releases until there is an answer. A call for a lock whose release had none would be a waiter,
-   * and most calls for a lock with waiters fail in a half-moved slot.
+   * A lock that only this program uses. It does not wait behind its own call without an answer, and
+   * releases until there is one: most calls for a lock with waiters fail in a half-moved slot.
    */
-  async #releaseAlone(lease: Ended): Promise<void> {
-    for (;;) {
-      try {
-        return await this.#release(lease, ALONE);
-      } catch (error) {
-        this.#judge(ALONE, error);
-        if (this.#stop.signal.aborted) return;
-        await sleep(PAUSE_MS);
-      }
+  async #holdAlone({ holdfast }: Program, key: string): Promise<void> {
+    const mutex = holdfast.mutex(key);
+    let lease = await mutex.tryAcquire();
+    while (lease === null && !this.#stop.signal.aborted) {
+      await sleep(PAUSE_MS);
+      lease = await mutex.tryAcquire();
     }
+    if (lease === null) return;
+    try {
+      await this.#extend(key, lease);
+    } finally {
+      while (!(await this.#isReleased(lease))) await sleep(PAUSE_MS);
+    }
+  }
+
+  async #isReleased(lease: Ended): Promise<boolean> {
+    try {
+      await this.#release(lease, ALONE);
+      return true;
+    } catch (error) {
+      this.#judge(ALONE, error);
+      return this.#stop.signal.aborted;
+    }
+  }
+
+  async #extend(key: string, lease: Lease): Promise<void> {
+    await this.#work(key, lease, async () => {
+      if (this.#around.random() < 0.3) await lease.extend(TTL);
+    });
   }
 
   async #run({ holdfast }: Program, key: string): Promise<void> {
