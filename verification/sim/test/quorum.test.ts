@@ -10,6 +10,7 @@ import type { Command, Reply } from '../../../packages/holdfast/dist/engine/comm
 import { loadQuorum, type QuorumLibrary } from '../src/quorum/library.js';
 import { type QuorumPlan, quorumPlanOf } from '../src/quorum/plan.js';
 import { type QuorumResult, runQuorum } from '../src/quorum/run.js';
+import { QuorumWorld } from '../src/quorum/world.js';
 
 const SEEDS = 6;
 /** The seeds that are searched for a planted mistake, at most. */
@@ -30,6 +31,16 @@ const run = (
   mistaken: QuorumLibrary = library,
   plan: Partial<QuorumPlan> = {},
 ): Promise<QuorumResult> => runQuorum(quorumPlanOf(seed, { ms: MS, ...plan }), mistaken);
+
+/** A process has used all servers. */
+async function visited(world: QuorumWorld): Promise<void> {
+  const { holdfast } = world.open();
+  void holdfast
+    .mutex('mutex')
+    .tryAcquire()
+    .catch(() => undefined);
+  await world.scheduler.runUntil(world.scheduler.now + 500, () => false);
+}
 
 const UNSAFE = /belief|fence|fork/;
 
@@ -68,6 +79,28 @@ describe('the simulated quorum', () => {
       const { violations } = await run(seed, library, RESTARTS);
       expect({ seed, violations }).toEqual({ seed, violations: [] });
     }
+  });
+
+  it('draws faults of at most a minority of the servers at a time', async () => {
+    const most = { faulty: 0, failed: 0, mute: 0 };
+    for (let seed = 0; seed < 6; seed++) {
+      const [mute, wrongClocks] = [seed % 2 === 0, seed % 3];
+      const plan = quorumPlanOf(seed, { servers: 5, durable: false, mute, wrongClocks });
+      const world = new QuorumWorld(plan, library);
+      const { nodes, scheduler } = world;
+      while (scheduler.now < 20_000) {
+        if (world.clients.length === 0) await visited(world);
+        await scheduler.runUntil(scheduler.now + 400, () => false);
+        world.fault();
+        const faulty = nodes.filter((one) => one.faulty(world.time));
+        const silent = nodes.filter((one) => one.silent(scheduler.now));
+        const failed = new Set([...faulty, ...silent]).size;
+        most.faulty = Math.max(most.faulty, faulty.length);
+        if (mute) most.mute = Math.max(most.mute, failed);
+        else most.failed = Math.max(most.failed, failed);
+      }
+    }
+    expect(most).toEqual({ faulty: 2, failed: 2, mute: 5 });
   });
 
   it('control: finds servers that accept without regard to their promises', async () => {

@@ -102,6 +102,11 @@ export class Node {
     return this.#weak;
   }
 
+  /** True if it is without its memory, or its clock is wrong. */
+  faulty(time: number): boolean {
+    return this.weak(time) || this.server.offset !== 0;
+  }
+
   /** True if it votes for a key. */
   async votesFor(prefix: string, key: string, time: number): Promise<boolean> {
     const markers = [...this.#acceptors].filter(([marker]) => marker.startsWith(prefix));

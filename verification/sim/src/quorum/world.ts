@@ -2,11 +2,11 @@
  * Processes with the library's real code on a simulated quorum, in virtual time. One seed
  * determines the whole run.
  *
- * At most a minority of the servers is without its memory at a time: restarted empty, restarted
- * from an older snapshot, or emptied. At most a minority has a wrong clock: one that steps, or that
- * is off by up to a day all the time. In some plans at most a minority of the servers fails in any
- * of these ways or is frozen or cut off; in others any number is silent for a while beside those.
- * Processes of two prefixes use the same servers in some plans. It asserts:
+ * At any time at most a minority of the servers is at fault: without its memory (restarted empty,
+ * restarted from an older snapshot, or emptied), or with a wrong clock, which steps or is off by up
+ * to a day all the time. In some plans those that are frozen or cut off count too; in others any
+ * number is silent for a while beside those at fault. Processes of two prefixes use the same
+ * servers in some plans. It asserts:
  *
  * - `belief`: the leases in which processes believe fit the capacity (I1, I7);
  * - `fence`: a grant's fence is above all earlier ones (I2);
@@ -55,6 +55,8 @@ export class QuorumWorld {
   #lives = 0;
   /** True if a server restarts at the next moment that is bad for it. */
   #armed = false;
+  /** The server whose clock steps. */
+  readonly #stepping: Node;
 
   constructor(plan: QuorumPlan, library: QuorumLibrary) {
     this.plan = plan;
@@ -75,6 +77,7 @@ export class QuorumWorld {
       const [node] = right.splice(offsets.whole(0, right.length - 1), 1);
       (node as Node).server.offset = offsets.spread(100, OFF_MS) * offsets.pick([-1, 1]);
     }
+    this.#stepping = right[0] as Node;
   }
 
   /** The time of the servers with right clocks, in µs. */
@@ -149,7 +152,7 @@ export class QuorumWorld {
     return false;
   }
 
-  /** Draws a fault, such that a minority of the servers is without its memory. */
+  /** Draws a fault, such that at most a minority of the servers is at fault. */
   fault(): void {
     const { nodes, random, scheduler, plan } = this;
     const now = scheduler.now;
@@ -160,26 +163,28 @@ export class QuorumWorld {
     if (kind < 0.1) return this.#disturb(client);
     if (kind < 0.2) return this.#step();
     if (kind < 0.25) return node.server.save();
-    const most = plan.mute ? nodes.length - 1 : Math.floor(nodes.length / 2);
     if (node.silent(now) || node.weak(this.time)) return;
-    if (this.#failed >= most) return;
+    const forgets = kind >= 0.8;
+    if (forgets || !plan.mute ? !this.#mayFail(node) : this.#away >= nodes.length - 1) return;
     if (kind < 0.5) node.frozenUntil = now + random.spread(10, plan.silence);
-    else if (kind < 0.8) node.cutUntil = now + random.spread(10, plan.silence);
-    else if (!this.#mayForget) return;
+    else if (!forgets) node.cutUntil = now + random.spread(10, plan.silence);
     else if (random.chance(0.5)) this.#restart(node);
     else this.#armed = true;
   }
 
   /** The number of servers that are silent or without their memory. */
-  get #failed(): number {
+  get #away(): number {
     const { nodes, time, scheduler } = this;
     return nodes.filter((one) => one.silent(scheduler.now) || one.weak(time)).length;
   }
 
-  /** True if one more server may lose its memory. */
-  get #mayForget(): boolean {
-    const weak = this.nodes.filter((one) => one.weak(this.time)).length;
-    return weak < Math.floor(this.nodes.length / 2);
+  /** True if a server may fail: those that have failed are a minority then. */
+  #mayFail(node: Node): boolean {
+    const { nodes, plan, scheduler, time } = this;
+    const others = nodes.filter((one) => {
+      return one !== node && (one.faulty(time) || (!plan.mute && one.silent(scheduler.now)));
+    });
+    return others.length < Math.floor(nodes.length / 2);
   }
 
   /** A bare majority has a value: one of these servers restarts. */
@@ -187,14 +192,15 @@ export class QuorumWorld {
     const { nodes, random, scheduler } = this;
     const holders = this.chosen.holders(key, ballot);
     if (!this.#armed || holders === undefined || holders.size > nodes.length / 2 + 1) return;
-    if (!this.#mayForget || (!this.plan.mute && this.#failed > 0)) return;
+    const first = nodes[random.pick([...holders])] as Node;
+    if (!this.#mayFail(first)) return;
     this.#armed = false;
-    this.#restart(nodes[random.pick([...holders])] as Node);
+    this.#restart(first);
     if (!this.plan.mute) return;
     // further ones that have the value forget it too, as many as may
     for (const at of holders) {
       const node = nodes[at] as Node;
-      if (this.#mayForget && !node.weak(this.time) && random.chance(0.5)) this.#restart(node);
+      if (this.#mayFail(node) && !node.weak(this.time) && random.chance(0.5)) this.#restart(node);
     }
     // the others that have the value are silent for a moment
     for (const at of holders) {
@@ -210,11 +216,13 @@ export class QuorumWorld {
     this.crash(client);
   }
 
-  /** The clock of the first server is set, by at most 20 s away from the others. */
+  /** A clock is set, by at most 20 s away from the right time, or to it. */
   #step(): void {
-    const { nodes, random, plan } = this;
-    if (plan.wrongClocks >= Math.floor(nodes.length / 2)) return;
-    (nodes[0] as Node).server.offset = random.between(-20_000, 20_000);
+    const { random } = this;
+    const node = this.#stepping;
+    if (!this.#mayFail(node)) return;
+    const isWrong = node.server.offset !== 0;
+    node.server.offset = isWrong && random.chance(0.5) ? 0 : random.between(-20_000, 20_000);
     this.counts.steps += 1;
   }
 
