@@ -37,6 +37,7 @@ class Watched extends MemoryRegister {
   }
 }
 
+type Pair = [Holdfast, Holdfast];
 const mutex = { key: 'k', capacity: 1, retention: 60_000 };
 const release = (id: string): Command => ({
   op: 'release',
@@ -107,6 +108,25 @@ describe('a proposal', () => {
     answer();
     expect(await early).toMatchObject([{ status: 'inspected', holders: [] }]);
     expect(await late).toMatchObject([{ status: 'renewed' }]);
+  });
+
+  it('refuses no call by a read that began before the lock was released', async () => {
+    const [mine, theirs] = [one, other].map((store) => new Holdfast(store, { clock })) as Pair;
+    const lease = await clock.until(theirs.mutex('k').acquire());
+    let answer: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => (answer = resolve));
+    const { reads } = register;
+    register.after = (call) => (call === 'read' && register.reads === reads + 1 ? slow : undefined);
+    const refused = mine.mutex('k').tryAcquire();
+    await clock.advance(1);
+    // the read has found the lock taken, and its answer is under way
+    await clock.until(lease.release());
+    const granted = mine.mutex('k').tryAcquire();
+    await clock.advance(1);
+    answer();
+    expect(await clock.until(refused)).toBeNull();
+    expect(await clock.until(granted)).toMatchObject({ held: true });
+    await clock.until(Promise.all([mine, theirs].map((each) => each.close({ grace: 0 }))));
   });
 
   it('reads a kept state again after five seconds, because its time is an estimate', async () => {
