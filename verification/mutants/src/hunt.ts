@@ -13,8 +13,11 @@ export interface Catch {
   readonly broken: string | undefined;
   /** Number of seeds that were run. */
   readonly seeds: number;
+  /** The last of them. */
+  readonly seed: number;
 }
 
+/** They are run after the known seed of a mutant. */
 export interface Seeds {
   readonly from: number;
   readonly seeds: number;
@@ -28,15 +31,21 @@ const WORKER: string = fileURLToPath(new URL('../dist/worker.js', import.meta.ur
 
 /** @param mutant `undefined` for the unchanged library */
 export function hunt(mutant: Mutant | undefined, seeds: Seeds): Promise<Catch> {
-  const world = mutant?.world ?? seeds.world;
-  return withMutant(mutant, (folder) => look(folder, seeds, world ?? 'server'));
+  const world = mutant?.world ?? seeds.world ?? 'server';
+  return withMutant(mutant, async (folder) => {
+    if (mutant?.seed !== undefined) {
+      const found = await look(folder, { ...seeds, from: mutant.seed, seeds: 1 }, world);
+      if (found.by !== undefined) return found;
+    }
+    return look(folder, seeds, world);
+  });
 }
 
 function look(folder: string, { from, seeds, limit }: Seeds, world: string): Promise<Catch> {
   const child = spawn(process.execPath, [WORKER, folder, String(from), String(seeds), world]);
   return new Promise((resolve, reject) => {
     let [last, errors, hangs] = ['', '', false];
-    let count = 0;
+    let [count, seed] = [0, from];
     const stop = (): void => {
       hangs = true;
       child.kill('SIGKILL');
@@ -44,7 +53,9 @@ function look(folder: string, { from, seeds, limit }: Seeds, world: string): Pro
     let timer = setTimeout(stop, limit);
     child.stdout.on('data', (chunk: Buffer) => {
       const lines = chunk.toString().trimEnd().split('\n');
-      count += lines.filter((line) => /^\d+$/.test(line)).length;
+      const begun = lines.filter((line) => /^\d+$/.test(line));
+      count += begun.length;
+      seed = Number(begun.at(-1) ?? seed);
       last = lines.at(-1) ?? last;
       clearTimeout(timer);
       timer = setTimeout(stop, limit);
@@ -53,7 +64,7 @@ function look(folder: string, { from, seeds, limit }: Seeds, world: string): Pro
     child.on('error', reject);
     child.on('close', (code) => {
       clearTimeout(timer);
-      const found = { seeds: count, broken: undefined };
+      const found = { seeds: count, seed, broken: undefined };
       if (hangs) resolve({ ...found, by: 'hangs', text: `no end after ${limit} ms` });
       else if (code !== 0) resolve({ ...found, by: 'crashes', text: errors.slice(0, 500) });
       else resolve({ ...found, ...caught(last) });
@@ -61,7 +72,7 @@ function look(folder: string, { from, seeds, limit }: Seeds, world: string): Pro
   });
 }
 
-function caught(line: string): Omit<Catch, 'seeds'> {
+function caught(line: string): Pick<Catch, 'by' | 'text' | 'broken'> {
   const result = JSON.parse(line) as { kind?: string; text?: string; broken?: string };
   return { by: result.kind, text: result.text ?? '', broken: result.broken };
 }

@@ -23,6 +23,8 @@ export interface Mutant {
   /** The wrong behaviour, and a library that has made this mistake. */
   readonly mistake: string;
   readonly edits: readonly Edit[];
+  /** A seed that found it: it is tried first. */
+  readonly seed?: number;
   /** Needs more seeds than the test suite runs. */
   readonly rare?: true;
   /** The simulation that finds it: without this field, that of one server. */

@@ -32,6 +32,7 @@ export const LEASE: readonly Mutant[] = [
         "sent = this.#suspend.moment();\n            if (reply.status === 'absent' ||",
       ),
     ],
+    seed: 9,
   },
   {
     name: 'time spent is not counted',
@@ -70,6 +71,7 @@ export const LEASE: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 33,
   },
   {
     name: 'sleep is not noticed',
@@ -81,6 +83,7 @@ export const LEASE: readonly Mutant[] = [
         replace: '(false)',
       },
     ],
+    seed: 13,
   },
   {
     name: 'no answer taken for renewed',

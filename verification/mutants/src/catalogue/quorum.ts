@@ -1,4 +1,4 @@
-/** Mistakes of the quorum and of the register store. The simulated quorum finds them. */
+/** Mistakes of the quorum and of the register store, found in their simulations. */
 import type { Edit, Mutant } from '../mutant.js';
 
 const quorum = (file: string, find: string, replace: string): Edit => ({
@@ -39,7 +39,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    rare: true,
+    seed: 3,
   },
   {
     name: 'votes by the marker of a snapshot',
@@ -52,6 +52,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
+    seed: 7,
   },
   {
     name: 'servers without memory know the past',
@@ -77,6 +78,7 @@ export const QUORUM: readonly Mutant[] = [
     ],
     world: 'quorum',
     rare: true,
+    seed: 39,
   },
   {
     name: 'long records are left out',
@@ -102,6 +104,7 @@ export const QUORUM: readonly Mutant[] = [
       'a waiter believes a grant that one server has published, before a majority accepted it',
     edits: [quorum('quorum-channel', 'servers.size !== this.#majority', 'servers.size !== 1')],
     world: 'quorum',
+    seed: 8,
   },
   {
     name: 'time from one server',
@@ -114,6 +117,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
+    seed: 7,
   },
   {
     name: 'records end with the lease',
@@ -132,6 +136,7 @@ export const QUORUM: readonly Mutant[] = [
     mistake: 'a value that a minority accepted is reported without completing it',
     edits: [quorum('quorum-register', 'same >= this.members.majority', 'true')],
     world: 'quorum',
+    seed: 19,
   },
   {
     name: 'an old read answers',
@@ -143,8 +148,8 @@ export const QUORUM: readonly Mutant[] = [
         replace: '',
       },
     ],
-    world: 'quorum',
-    rare: true,
+    world: 'register',
+    seed: 8,
   },
   {
     name: 'time until the commit is not counted',
@@ -156,8 +161,8 @@ export const QUORUM: readonly Mutant[] = [
         replace: 'if (true)',
       },
     ],
-    world: 'quorum',
-    rare: true,
+    world: 'register',
+    seed: 6,
   },
   {
     name: 'a push counts from its command',
@@ -169,14 +174,15 @@ export const QUORUM: readonly Mutant[] = [
         replace: 'push',
       },
     ],
-    world: 'quorum',
-    rare: true,
+    world: 'register',
+    seed: 17,
   },
   {
     name: 'a ballot that was handed over is kept too',
     mistake: 'a process uses the next ballot after it gave it to the new holder',
     edits: [quorum('quorum-register', 'heir !== undefined || round.promised', 'round.promised')],
     world: 'quorum',
+    seed: 8,
   },
   {
     name: 'a marker for any boot',

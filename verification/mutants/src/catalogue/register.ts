@@ -60,6 +60,7 @@ export const REGISTER: readonly Mutant[] = [
     ],
     world: 'register',
     rare: true,
+    seed: 39,
   },
   {
     name: 'a lost race is won',
@@ -113,6 +114,7 @@ export const REGISTER: readonly Mutant[] = [
     mistake: 'a register is not told which changes grant, so it holds none of them back',
     edits: [proposals('hasGrant(current.fences, engine, this.#key)', 'false')],
     world: 'register',
+    seed: 10,
   },
   {
     name: 'forgotten at once',

@@ -48,6 +48,7 @@ export const REVIEW: readonly Mutant[] = [
         replace: 'throw lease.signal.reason',
       },
     ],
+    seed: 23,
   },
   {
     name: 'rejection without a listener',
@@ -78,6 +79,7 @@ export const REVIEW: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 236,
   },
   {
     name: 'an owner has holds without a bound',
@@ -90,6 +92,7 @@ export const REVIEW: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 361,
   },
   {
     name: 'waiters with an owner ask one by one',
@@ -107,6 +110,7 @@ export const REVIEW: readonly Mutant[] = [
     mistake: 'a waiter that queued before a semaphore shrank restores the larger capacity',
     edits: [engine('if (resource.idle && mayAgree)', 'if (resource.idle)')],
     rare: true,
+    seed: 67,
   },
   {
     name: 'an outage is another holder',
@@ -143,5 +147,6 @@ export const REVIEW: readonly Mutant[] = [
         replace: 'void settled;',
       },
     ],
+    seed: 25,
   },
 ];

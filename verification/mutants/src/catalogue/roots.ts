@@ -46,6 +46,7 @@ export const ROOTS: readonly Mutant[] = [
       'the end of a root names the fence of its grant as the last used one (`USED_NOT_TOLD`)',
     edits: [rootEnd('used: fence + index', 'used: fence')],
     rare: true,
+    seed: 377,
   },
   {
     name: 'the other tasks are forgotten',
@@ -86,6 +87,7 @@ export const ROOTS: readonly Mutant[] = [
       rootEnd('if (next?.settled)', 'if (next?.settled)\n return; else if (false)'),
     ],
     rare: true,
+    seed: 174,
   },
   {
     name: 'a fair group stays open',
@@ -102,6 +104,7 @@ export const ROOTS: readonly Mutant[] = [
         'of.behind(id) ?? [...of.all()].find((one) => one.fair && one.entry !== undefined);',
       ),
     ],
+    seed: 25,
   },
   {
     name: 'the timer of a root stays',
@@ -148,6 +151,7 @@ export const ROOTS: readonly Mutant[] = [
       ),
     ],
     rare: true,
+    seed: 84,
   },
   {
     name: 'a lease that was handed over is released',
@@ -233,10 +237,12 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
       'unused reserved fences run ahead of the clock; a deleted key repeats them (`FENCES_STAY`)',
     edits: [resource('if (this.fence === last)', 'if (false)')],
     rare: true,
+    seed: 151,
   },
   {
     name: 'a fair waiter is overtaken',
     mistake: 'a root may be handed on although a fair waiter is queued (`FAIR_OVERTAKEN`)',
     edits: [edit('engine/limits.js')('if (fairWaiting > 0)\n        return 0;', '')],
+    seed: 20,
   },
 ];

@@ -105,6 +105,7 @@ export const STORE: readonly Mutant[] = [
     name: 'dead waiter is not skipped',
     mistake: 'a grant goes to a dead process, and blocks the lock until its lease ends',
     edits: [serve("channel !== '' && context.receivers(channel) === 0", 'false')],
+    seed: 10,
   },
   {
     name: 'withdrawal leaves the queue alone',

@@ -103,6 +103,7 @@ export const WAITING: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 679,
   },
   {
     name: 'a release is tried once',
