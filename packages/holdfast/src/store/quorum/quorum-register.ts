@@ -72,6 +72,8 @@ const LOOKS_OF_ALL = 3;
 /** How long a key counts as busy after another process changed it, in ms. */
 const TAKEN_MS = 1000;
 const RESOLVES_MAX = 6;
+/** The most messages of interrupted changes that are sent again. Those of a change all count. */
+const AGAIN_MAX = 100;
 
 export interface QuorumRegisterOptions extends MembersOptions {
   /** In [0, 1). */
@@ -191,7 +193,7 @@ export class QuorumRegister implements PeerRegister {
     const open = this.#versions.take(key, version);
     if (open === undefined) return false;
     const began = this.#clock.now();
-    const messages = [...open.again, ...change.messages];
+    const messages = [...open.again.slice(-AGAIN_MAX), ...change.messages];
     const { state, forgetAt, fence } = change;
     const next = { state, fence, messages, keep: forgetAt + MARGIN };
     const record = changed(open.base, version, this.#own, next);

@@ -7,7 +7,6 @@ import type { Message } from '../register/register.js';
 
 const ORIGINS_MAX = 16;
 const PEERS_MAX = 8;
-const MESSAGES_MAX = 100;
 
 export type Peer = readonly [channel: string, secret: string];
 
@@ -43,7 +42,7 @@ export function changed(
     keep: Math.max(base.keep, change.keep),
     peers: own === undefined ? base.peers : [own, ...others].slice(0, PEERS_MAX),
     origins: [origin, ...base.origins].slice(0, ORIGINS_MAX),
-    messages: change.messages.slice(-MESSAGES_MAX),
+    messages: change.messages,
   };
 }
 

@@ -19,6 +19,7 @@ class Process {
   readonly register: QuorumRegister;
   readonly handed: Versioned[] = [];
   readonly asked: Errand[] = [];
+  readonly heard: string[] = [];
   readonly channel: string;
 
   constructor(channel: string, fraction: number) {
@@ -34,9 +35,8 @@ class Process {
 
   async listen(): Promise<this> {
     const nothing = (): void => undefined;
-    await clock.until(
-      this.register.listen(this.channel, { message: nothing, up: nothing, down: nothing }),
-    );
+    const message = (text: string): void => void this.heard.push(text);
+    await clock.until(this.register.listen(this.channel, { message, up: nothing, down: nothing }));
     return this;
   }
 
@@ -78,6 +78,22 @@ describe('a ballot that is handed over', () => {
     expect(await other.set('next', 'other', version)).not.toBe(false);
     expect(other.prepares).toBe(before);
     expect((await clock.until(one.register.read('k'))).state).toBe('next');
+  });
+
+  it('comes with the message of its receiver, however many messages others get', async () => {
+    await other.set('theirs');
+    const third = await new Process('third', 0.3).listen();
+    const { version } = await clock.until(one.register.read('k'));
+    const asks = Array.from({ length: 300 }, (_, at) => ({ channel: 'third', text: `ask ${at}` }));
+    const messages = [{ channel: 'other', text: 'grant' }, ...asks];
+    const forgetAt = clock.wall() * 1000 + 60e6;
+    const change = { state: 'mine', forgetAt, messages, fence: 0 };
+    const successor = { channel: 'other' };
+    await clock.until(one.register.swap('k', version, { ...change, successor }));
+    await clock.advance(1);
+    expect(other.handed.at(-1)).toMatchObject({ state: 'mine' });
+    expect(other.heard).toEqual(['grant']);
+    expect(third.heard).toEqual(asks.map(({ text }) => text));
   });
 
   it('is used once, and not by the process that gave it away', async () => {
