@@ -1,24 +1,36 @@
 /**
  * The queue of a resource as short lists, and back. A queue may be long, and each change stores it,
  * so the names of fields are left out, and what many waiters have in common is stored once.
+ *
+ * Each change reads and writes all of it, so nothing here is spread: that took ten times as long.
  */
 import type { Waiter } from './entries.js';
-import { processOf } from './processes.js';
+import { processOf, type Processes } from './processes.js';
+import type { Resource } from './resource.js';
 
 /** `isNamed`: the channel ends with the name of the process, which is left out here. */
 type SavedTerms = readonly [
   ...[channel: string, isNamed: boolean, owner: string, weight: number, ttl: number],
   ...[claim: number, fair: boolean, handOffs: number, tasks: number, signalled: string],
 ];
-/** `before`: how long before the last ticket. The other numbers are places in the lists. */
-type SavedWaiter = readonly [
+/** How long before the latest command of all the process was heard, and until when after that. */
+type SavedTimes = [heard: number, until: number, paused?: number];
+/**
+ * `before`: how long before the last ticket. `terms` and `meta` are places in the lists. The first
+ * waiter of a process has its times.
+ */
+type SavedWaiter = [
   ...[id: string, before: number, token: string, terms: number, meta: number],
+  ...Partial<SavedTimes>,
 ];
 
 export interface SavedQueue {
   readonly waiters: readonly SavedWaiter[];
   readonly terms: readonly SavedTerms[];
   readonly metas: readonly string[];
+  readonly heard: number;
+  /** Those whose waiters are all parked. */
+  readonly processes: readonly [name: string, times: SavedTimes][];
 }
 
 /** Different values, in the order in which they came. */
@@ -33,39 +45,96 @@ class Places<T> {
   }
 }
 
-export function savedQueue(queue: Iterable<Waiter>, lastTicket: number): SavedQueue {
-  const terms = new Places<SavedTerms>();
-  const metas = new Places<string>();
-  const waiters: SavedWaiter[] = [];
-  let last: { readonly saved: SavedTerms; readonly place: number } | undefined;
-  for (const one of queue) {
-    const saved = termsOf(one);
-    if (last === undefined || !saved.every((field, at) => field === last?.saved[at])) {
-      last = { saved, place: terms.of(JSON.stringify(saved), saved) };
-    }
-    const { id, ticket, token, meta } = one;
-    waiters.push([id, lastTicket - ticket, token, last.place, metas.of(meta, meta)]);
+/** The times of each process, once. */
+class Times {
+  readonly latest: number;
+  readonly #all: Processes['all'];
+  readonly #seen = new Set<string>();
+
+  constructor(all: Processes['all']) {
+    let latest = 0;
+    for (const { heard } of all.values()) latest = Math.max(latest, heard);
+    this.latest = latest;
+    this.#all = all;
   }
-  return { waiters, terms: terms.values, metas: metas.values };
+
+  /** Adds them to a list, if they are in none. True if it did. */
+  addTo(list: unknown[], name: string): boolean {
+    const known = this.#all.get(name);
+    if (known === undefined || this.#seen.has(name)) return false;
+    if (known.waiters > 1) this.#seen.add(name);
+    list.push(this.latest - known.heard, known.until - this.latest);
+    if (known.paused !== 0) list.push(known.paused);
+    return true;
+  }
 }
 
-function termsOf({ id, channel, ...one }: Waiter): SavedTerms {
-  const name = processOf(id);
+export function savedQueue({ waiters, lastTicket, parking, processes }: Resource): SavedQueue {
+  const terms = new Places<SavedTerms>();
+  const metas = new Places<string>();
+  const times = new Times(processes.all);
+  const saved: SavedWaiter[] = [];
+  let last: { readonly terms: SavedTerms; readonly place: number } | undefined;
+  for (const one of waiters.values()) {
+    const { id, ticket, token, meta } = one;
+    const name = processOf(id);
+    const own = termsOf(one, name);
+    if (last === undefined || !isAlike(own, last.terms)) {
+      last = { terms: own, place: terms.of(JSON.stringify(own), own) };
+    }
+    const waiter: SavedWaiter = [id, lastTicket - ticket, token, last.place, metas.of(meta, meta)];
+    times.addTo(waiter, name);
+    saved.push(waiter);
+  }
+  const parked: [string, SavedTimes][] = [];
+  for (const { id } of parking.all()) {
+    const [name, list] = [processOf(id), []];
+    if (times.addTo(list, name)) parked.push([name, list as unknown as SavedTimes]);
+  }
+  const { latest: heard } = times;
+  return { waiters: saved, terms: terms.values, metas: metas.values, heard, processes: parked };
+}
+
+function termsOf(one: Waiter, name: string): SavedTerms {
+  const { channel, owner, weight, ttl, claim, fair, handOffs, tasks, signalled } = one;
   const isNamed = channel.endsWith(name);
   const head = isNamed ? channel.slice(0, channel.length - name.length) : channel;
-  const { owner, weight, ttl, claim, fair, handOffs, tasks, signalled } = one;
   return [head, isNamed, owner, weight, ttl, claim, fair, handOffs, tasks, signalled];
 }
 
-export function restoredQueue({ waiters, terms, metas }: SavedQueue, lastTicket: number): Waiter[] {
-  return waiters.map(([id, before, token, place, meta]) => {
-    const [head, isNamed, ...rest] = terms[place] as SavedTerms;
-    const [owner, weight, ttl, claim, fair, handOffs, tasks, signalled] = rest;
-    return {
-      ...{ id, token, owner, weight, ttl, claim, fair, handOffs, tasks, signalled },
-      channel: isNamed ? head + processOf(id) : head,
+function isAlike(one: SavedTerms, other: SavedTerms): boolean {
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+/** Adds the waiters to a resource. */
+export function restoreWaiters(resource: Resource, saved: SavedQueue, lastTicket: number): void {
+  for (const [id, before, token, place, meta] of saved.waiters) {
+    const terms = saved.terms[place] as SavedTerms;
+    resource.place({
+      id,
+      token,
+      channel: terms[1] ? terms[0] + processOf(id) : terms[0],
       ticket: lastTicket - before,
-      meta: metas[meta] as string,
-    };
-  });
+      owner: terms[2],
+      weight: terms[3],
+      ttl: terms[4],
+      claim: terms[5],
+      fair: terms[6],
+      handOffs: terms[7],
+      tasks: terms[8],
+      signalled: terms[9],
+      meta: saved.metas[meta] as string,
+    });
+  }
+}
+
+/** After all waiters are restored, parked ones too. */
+export function restoreTimes(resource: Resource, { waiters, processes, heard }: SavedQueue): void {
+  const restore = (name: string, before: number, until: number, paused = 0): void =>
+    resource.processes.restore(name, heard - before, heard + until, paused);
+  for (const [id, , , , , before, until, paused] of waiters) {
+    if (before !== undefined) restore(processOf(id), before, until as number, paused);
+  }
+  for (const [name, [before, until, paused]] of processes) restore(name, before, until, paused);
 }

@@ -7,15 +7,12 @@
 import type { BreakReason, GateKind } from './gate-messages.js';
 import { Gate } from './gate.js';
 import type { Parked } from './parking.js';
-import type { Processes } from './processes.js';
 import type { Hold, Holder } from './entries.js';
 import type { LockKind } from './kinds.js';
 import { Resource } from './resource.js';
-import { restoredQueue, savedQueue, type SavedQueue } from './saved-waiters.js';
+import { restoreTimes, restoreWaiters, savedQueue, type SavedQueue } from './saved-waiters.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
-/** How long before the latest command of all it was heard, and until when after that. */
-type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
 type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
 
 export interface SavedResource extends SavedQueue {
@@ -27,8 +24,6 @@ export interface SavedResource extends SavedQueue {
   readonly forgetAt: number;
   readonly holders: readonly SavedHolder[];
   readonly parked: readonly Parked[];
-  readonly heard: number;
-  readonly processes: readonly SavedProcess[];
 }
 
 export interface SavedGate {
@@ -50,8 +45,7 @@ export interface SavedGate {
 
 export function savedResource(resource: Resource): SavedResource {
   const { kind, capacity, fence, lastTicket, latest, forgetAt } = resource;
-  const { waiters, terms, metas } = savedQueue(resource.waiters.values(), lastTicket);
-  const { heard, processes } = savedProcesses(resource.processes.all);
+  const { waiters, terms, metas, heard, processes } = savedQueue(resource);
   return {
     kind,
     capacity,
@@ -91,15 +85,6 @@ function savedHolder(one: Holder): SavedHolder {
   };
 }
 
-function savedProcesses(all: Processes['all']): Pick<SavedResource, 'heard' | 'processes'> {
-  const latest = [...all.values()].reduce((last, { heard }) => Math.max(last, heard), 0);
-  const processes = [...all].map(([name, { heard, until, paused }]): SavedProcess => {
-    const times = [name, latest - heard, until - latest] as const;
-    return paused === 0 ? times : [...times, paused];
-  });
-  return { heard: latest, processes: processes.sort(([a], [b]) => (a < b ? -1 : 1)) };
-}
-
 export function restoredResource(saved: SavedResource): Resource {
   const resource = new Resource();
   resource.setCapacity(saved.kind, saved.capacity);
@@ -109,12 +94,9 @@ export function restoredResource(saved: SavedResource): Resource {
     resource.holds.delete(holder.id);
     for (const [id] of holds) resource.holds.set(id, holder.id);
   }
-  for (const waiter of restoredQueue(saved, saved.lastTicket)) resource.place(waiter);
+  restoreWaiters(resource, saved, saved.lastTicket);
   resource.parking.restore(saved.parked);
-  const { heard: latest } = saved;
-  for (const [name, heard, until, paused = 0] of saved.processes) {
-    resource.processes.restore(name, latest - heard, latest + until, paused);
-  }
+  restoreTimes(resource, saved);
   resource.fence = saved.fence;
   resource.lastTicket = saved.lastTicket;
   resource.latest = saved.latest;

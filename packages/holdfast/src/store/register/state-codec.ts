@@ -15,7 +15,7 @@ import {
 } from '../../engine/saved.js';
 
 /** Increases with every change of the format. */
-const VERSION = '3';
+const VERSION = '4';
 
 interface Saved {
   readonly lock?: SavedResource;

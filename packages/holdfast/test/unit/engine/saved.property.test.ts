@@ -124,7 +124,7 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
     const before = length();
     for (let at = 1; at <= 1000; at++) ask(at);
     expect(engine.resource('k')?.queue.size).toBe(1000);
-    expect((length() - before) / 1000).toBeLessThan(120);
+    expect((length() - before) / 1000).toBeLessThan(95);
   });
 
   it('behaves like the original: gates', () => {

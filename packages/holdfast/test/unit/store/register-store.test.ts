@@ -202,7 +202,7 @@ describe('an outcome that is unknown', () => {
 
 describe('a state', () => {
   it('that would be too long refuses newcomers, and still serves everyone else', async () => {
-    const small = new RegisterStore(register, { clock, stateMax: 1200 });
+    const small = new RegisterStore(register, { clock, stateMax: 1000 });
     const crowd = Array.from({ length: 40 }, (_, at) => asking(`w${at}`, mutex));
     const all = Promise.allSettled(small.execute(crowd));
     await clock.advance(100);
@@ -211,10 +211,10 @@ describe('a state', () => {
     expect(refused.length).toBeGreaterThan(20);
     for (const result of refused) {
       expect(result).toMatchObject({ reason: { name: 'StoreFailure', kind: 'refused' } });
-      expect(String((result as PromiseRejectedResult).reason)).toContain('1200 characters');
+      expect(String((result as PromiseRejectedResult).reason)).toContain('1000 characters');
     }
     const longest = Math.max(...register.changes.map(({ state }) => state.length));
-    expect(longest).toBeLessThan(1300);
+    expect(longest).toBeLessThan(1100);
     expect(await statuses(small, release('w0'), asking('w1', mutex))).toEqual(['freed', 'granted']);
   });
 
