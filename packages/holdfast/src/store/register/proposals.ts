@@ -116,6 +116,8 @@ export class Proposals {
   }
 
   add(command: KeyCommand): Promise<KeyReply> {
+    const { register } = this.#parts;
+    if (command.op === 'acquire') register.peers?.expects(this.#name, command.token);
     return new Promise((resolve, reject) => {
       const pending = { command, resolve, reject };
       // it must not overtake a command with its id that another process may still apply
@@ -140,10 +142,9 @@ export class Proposals {
 
   #add(pending: Pending): void {
     const { command } = pending;
-    if (command.op === 'acquire') this.#parts.register.peers?.expects(this.#name, command.token);
     this.#pending.push(pending);
-    this.#patience.note(pending.command, this.#parts.clock.now());
-    if (!this.#patience.mayWait(pending.command)) this.#hurry?.();
+    this.#patience.note(command, this.#parts.clock.now());
+    if (!this.#patience.mayWait(command)) this.#hurry?.();
     this.#start();
   }
 

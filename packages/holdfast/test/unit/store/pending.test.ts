@@ -1,7 +1,11 @@
-/** Commands that other processes left here are applied only while their senders wait for it. */
+/** Commands that other processes left here, and how they differ from own ones. */
 import { expect, it } from 'vitest';
 import type { KeyCommand } from '../../../src/engine/commands.js';
-import type { Peers } from '../../../src/store/register/peers.js';
+import { MemoryRegister } from '../../../src/store/register/memory-register.js';
+import type { Errand, Peers } from '../../../src/store/register/peers.js';
+import { RegisterStore } from '../../../src/store/register/register-store.js';
+import { asking } from '../../support/crowds.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
 import { dropLate, type Pending, UNAWAITED } from '../../../src/store/register/pending.js';
 
 const command = { op: 'inspect', key: 'k', limit: 1 } satisfies KeyCommand;
@@ -27,4 +31,18 @@ it('commands whose time may be over are dropped, and those in front of a place c
   const batch = [late, own, early, behind];
   expect(dropLate(batch, 3, at(100))).toBe(1);
   expect(batch).toEqual([own, early]);
+});
+
+it('the tokens of other processes do not count as own ones, nor push them out', async () => {
+  const clock = new VirtualClock();
+  const expected: string[] = [];
+  const peers: Peers = { ...at(0), expects: (_key, token) => void expected.push(token) };
+  const register = Object.assign(new MemoryRegister(clock), { peers });
+  const store = new RegisterStore(register, { clock });
+  const ask = (id: string): KeyCommand => asking(id, { key: 'k', capacity: 1, token: id });
+  const { errand } = left(1);
+  peers.listener?.asked('holdfast:lock:k', JSON.stringify(ask('theirs')), errand as Errand);
+  const replies = await clock.until(Promise.all(store.execute([ask('own')])));
+  expect(replies).toMatchObject([{ status: 'queued' }]);
+  expect(expected).toEqual(['own']);
 });
