@@ -10,10 +10,16 @@ export class Link implements Acceptor {
   readonly #to: MemoryAcceptor;
   /** What happens to a request: it arrives, is lost, or its answer is lost. */
   fate: (request: Request) => 'arrives' | 'lost' | 'unanswered' = () => 'arrives';
+  /** The connection; another value after it was replaced. */
+  line = 1;
   readonly sent = { prepare: 0, accept: 0, look: 0, check: 0 };
 
   constructor(to: MemoryAcceptor) {
     this.#to = to;
+  }
+
+  connection(): unknown {
+    return this.line;
   }
 
   prepare(key: string, ballot: string, now: Micros, asker?: Asker): Promise<Vote> {

@@ -18,6 +18,8 @@ interface Result {
   readonly sent: number;
   readonly lost: number;
   readonly ms: number;
+  /** Requests in the three seconds after the last grant, for each grant. */
+  readonly later: number;
 }
 
 interface WorldOptions {
@@ -25,6 +27,8 @@ interface WorldOptions {
   readonly stays: boolean;
   /** The instances listen from the start. Default: true. */
   readonly warm?: boolean;
+  /** False: it is not known whether a request was sent twice. Default: true. */
+  readonly named?: boolean;
   /** @param length of the state that the request sends */
   readonly called?: (length: number) => void;
   readonly lost?: () => void;
@@ -35,7 +39,7 @@ function distant(
   server: MemoryAcceptor,
   clock: VirtualClock,
   random: () => number,
-  { stays, called }: Pick<WorldOptions, 'stays'> & Required<Pick<WorldOptions, 'called'>>,
+  { stays, called, named = true }: WorldOptions & Required<Pick<WorldOptions, 'called'>>,
 ): Acceptor {
   const last = { there: 0, back: 0 };
   const after = (way: 'there' | 'back', callback: () => void): void => {
@@ -54,6 +58,7 @@ function distant(
     asker && (stays ? asker : { ...asker, yields: 0 });
   return {
     label: 'distant',
+    connection: () => (named ? server : undefined),
     prepare: (key, ballot, now, asker) => ask(() => server.prepare(key, ballot, now, asked(asker))),
     accept: (key, proposal) => ask(() => server.accept(key, proposal), proposal.value.length),
     look: (key, now) => ask(() => server.look(key, now)),
@@ -78,7 +83,7 @@ interface World {
 /** Instances that know their servers, and that listen if they are warm. */
 async function worldOf(
   processes: number,
-  { stays, warm = true, called, lost }: WorldOptions,
+  { stays, warm = true, named = true, called, lost }: WorldOptions,
 ): Promise<World> {
   const clock = new VirtualClock();
   const random = randomOf(processes);
@@ -86,7 +91,7 @@ async function worldOf(
   const servers = [0, 1, 2].map((at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
   const instances = Array.from({ length: processes }, (_, process) => {
     const links = servers.map((server) =>
-      distant(server, clock, random, { stays, called: called ?? noop }),
+      distant(server, clock, random, { stays, named, called: called ?? noop }),
     );
     const parts = { timeout: 200, guard: 0, durable: true, clock, fraction: random };
     const store = new QuorumStore({ ...parts, acceptors: () => links });
@@ -105,10 +110,11 @@ async function worldOf(
 }
 
 /** @param stays false: servers keep no promise, as before contenders let each other pass */
-async function contend(processes: number, stays: boolean): Promise<Result> {
+async function contend(processes: number, stays: boolean, named = true): Promise<Result> {
   let [calls, sent, lost, grants] = [0, 0, 0, 0];
   const world = await worldOf(processes, {
     stays,
+    named,
     called: (length) => {
       calls += 1;
       sent += length;
@@ -126,8 +132,11 @@ async function contend(processes: number, stays: boolean): Promise<Result> {
   });
   const ms = clock.now() - start;
   const each = { calls: calls / grants, sent: sent / grants, ms: ms / grants };
+  calls = 0;
+  await until(clock, clock.advance(3000));
+  const later = calls / grants;
   await world.close();
-  return { ...each, lost };
+  return { ...each, lost, later };
 }
 
 /** Lets time pass in short steps: a grant is reported some turns of the event loop later. */
@@ -148,6 +157,13 @@ describe('contenders that ask for one lock of a quorum at the same time', () => 
     expect(few.calls).toBeLessThan(6);
     expect(many.calls).toBeLessThan(6.3);
     expect(many.ms).toBeLessThan(1.5 * few.ms);
+  });
+
+  it('send nothing after their turn, unless a client may have sent a request twice', async () => {
+    const [known, unknown] = [await contend(60, true), await contend(60, true, false)];
+    // the last state is sent to the server that was spared
+    expect(60 * known.later).toBeLessThanOrEqual(1.001);
+    expect(60 * unknown.later).toBeGreaterThan(5);
   });
 
   it('send less than 12 KB of states for each grant if there are 100 of them', async () => {

@@ -41,6 +41,7 @@ export class Line {
   readonly #network: Network;
   /** The time at which the last request arrives. */
   #last = 0;
+  #copies = 0;
 
   constructor(
     server: Silence,
@@ -56,6 +57,11 @@ export class Line {
     this.#network = network;
   }
 
+  /** While it is the same, each request arrives at most once, and in order. */
+  get connection(): unknown {
+    return this.#network.loose === true ? undefined : this.#copies;
+  }
+
   /** Runs a request at the server. Settles with its answer, unless one of both is lost. */
   send<T>(request: () => Promise<T>): Promise<T> {
     const { copied, copies } = this.#network;
@@ -65,6 +71,7 @@ export class Line {
       this.#last = this.#arrival(this.#process.time, this.#latency());
       this.#serve(this.#last, () => void request().then(answer, refusal));
       if (this.#random.chance(copied)) {
+        this.#copies += 1;
         const later = this.#last + this.#random.spread(1, copies);
         this.#serve(later, () => void request().catch(() => undefined));
       }

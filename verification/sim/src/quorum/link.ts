@@ -13,6 +13,10 @@ export class Link implements Acceptor {
     this.#line = line;
   }
 
+  connection(): unknown {
+    return this.#line.connection;
+  }
+
   prepare: Acceptor['prepare'] = (key, ballot, now, asker) => {
     return this.#line.send(() => this.#server.prepare(key, ballot, now, asker));
   };

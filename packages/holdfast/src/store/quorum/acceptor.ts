@@ -150,6 +150,8 @@ export interface ServerStatus {
 
 export interface Acceptor {
   readonly label: string;
+  /** While it is the same, each request arrives at most once. Without it, that is not known. */
+  connection?(): unknown;
   /** Promises to accept no smaller ballot; answers with the accepted value. */
   prepare(key: string, ballot: string, now: Micros, asker?: Asker): Promise<Vote>;
   /** Answers with the accepted value; writes nothing. */

@@ -32,6 +32,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Errand, Leaving, PeerListener, Peers } from '../register/peers.js';
 import type { Message } from '../register/register.js';
+import { type Letters, NO_LETTERS, Posted } from './letters.js';
 import type { Members } from './members.js';
 import { ANSWERED, HANDED, TOLD } from './quorum-channel.js';
 import { Recent, type Versions } from './versions.js';
@@ -60,12 +61,6 @@ interface PeerParts {
 type LeftLine = readonly [
   ...[number: string, until: Micros, from: string, secret: string, command: string],
 ];
-
-interface Letters {
-  readonly text: string;
-  /** The answers of the owner, if the server keeps the commands. */
-  readonly sent: (kept: boolean) => Promise<string | undefined>[] | undefined;
-}
 
 export class QuorumPeers implements Peers {
   listener: PeerListener | undefined;
@@ -105,7 +100,7 @@ export class QuorumPeers implements Peers {
   letters(commands: readonly Leaving[]): Letters {
     const from = this.#parts.own();
     const { now } = this.#members;
-    if (from === undefined || now === 0) return { text: '', sent: () => undefined };
+    if (from === undefined || now === 0) return NO_LETTERS;
     const until = now + LEAVE;
     const lines = commands.map(({ command, errand }) => {
       const { secret } = this.#parts;
@@ -121,7 +116,7 @@ export class QuorumPeers implements Peers {
         return isOwn ? this.#answer(number, until) : Promise.resolve(undefined);
       });
     };
-    return { text: texts.join('\n'), sent };
+    return new Posted(texts.join('\n'), sent);
   }
 
   #next(): string {

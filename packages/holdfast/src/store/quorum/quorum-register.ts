@@ -36,6 +36,7 @@ import {
   type Vote,
 } from './acceptor.js';
 import { Ballots } from './ballots.js';
+import { Connections } from './connections.js';
 import {
   changed,
   decodeRecord,
@@ -51,6 +52,7 @@ import { Healing } from './healing.js';
 import { Members, type MembersOptions, type Send } from './members.js';
 import { keysOf } from './keys.js';
 import { QuorumChannel } from './quorum-channel.js';
+import { type LeavingTerms, NO_LETTERS } from './letters.js';
 import { type Handed, handedOf, handOverOf, QuorumPeers } from './quorum-peers.js';
 import { type Open, Recent, Versions } from './versions.js';
 
@@ -85,6 +87,7 @@ export class QuorumRegister implements PeerRegister {
   readonly label: string = 'quorum';
   readonly members: Members;
   readonly peers: QuorumPeers;
+  readonly connections: Connections;
   readonly #clock: Clock;
   readonly #fraction: () => number;
   readonly #ballots: Ballots;
@@ -100,6 +103,7 @@ export class QuorumRegister implements PeerRegister {
     const { clock, fraction, secret = randomBytes(12).toString('base64url') } = options;
     this.#secret = secret;
     this.members = new Members(acceptors, options);
+    this.connections = new Connections(acceptors);
     this.#clock = clock;
     this.#fraction = fraction;
     this.#ballots = new Ballots(fraction, () => this.members.now);
@@ -131,24 +135,32 @@ export class QuorumRegister implements PeerRegister {
     isCalm: boolean,
   ): Promise<PeerVersioned | Taken> {
     const began = this.#clock.now();
-    const { text: left, sent } = this.peers.letters(commands);
-    const asker = { yields: this.members.yields, left };
+    const letters = this.peers.letters(commands);
+    const { yields } = this.members;
     const takenAt = this.#takenAt.get(key) ?? Number.NEGATIVE_INFINITY;
     // without the clock of the quorum no ballot is great enough
     const isBusy = this.members.now > 0 && (isCalm || began - takenAt < TAKEN_MS);
-    const refusal = isBusy ? await this.#refusal(key, asker) : undefined;
-    const round = refusal ?? (await this.#ask(key, asker));
-    if ('version' in round) return this.#versioned(round, began);
+    const refusal = isBusy ? await this.#refusal(key, { yields, letters }) : undefined;
+    const again = letters.inDoubt ? NO_LETTERS : letters;
+    const round = refusal ?? (await this.#ask(key, { yields, letters: again }));
+    const { inDoubt } = letters;
+    if (inDoubt) this.connections.doubt();
+    if ('version' in round) return { ...this.#versioned(round, began), inDoubt };
     this.#takenAt.set(key, this.#clock.now());
-    return { left: sent(round.kept) };
+    return { left: letters.sent(round.kept), inDoubt };
   }
 
   /** Asks one server; `undefined` if it does not refuse. */
-  #refusal(key: string, asker: Omit<Asker, 'owner'>): Promise<Pick<Round, 'kept'> | undefined> {
+  #refusal(
+    key: string,
+    { yields, letters }: LeavingTerms,
+  ): Promise<Pick<Round, 'kept'> | undefined> {
     const ballot = this.#ballots.next();
+    const asker = { ...this.#owner, yields, left: letters.text };
     return new Promise((resolve) => {
       const send = (acceptor: Acceptor): Promise<Vote> => {
-        const vote = acceptor.prepare(key, ballot, this.members.now, { ...this.#owner, ...asker });
+        const vote = acceptor.prepare(key, ballot, this.members.now, asker);
+        letters.posted(vote);
         return this.#opened(key, vote);
       };
       this.members.askFirst(key, send, (vote) => {
@@ -263,7 +275,7 @@ export class QuorumRegister implements PeerRegister {
 
   async #prepare(key: string): Promise<Open> {
     for (let attempt = 1; attempt <= READS_MAX; attempt++) {
-      const round = await this.#ask(key, { yields: 0 }, attempt === 1);
+      const round = await this.#ask(key, { yields: 0, letters: NO_LETTERS }, attempt === 1);
       if ('version' in round) return round;
       await this.#pause(attempt);
     }
@@ -273,14 +285,16 @@ export class QuorumRegister implements PeerRegister {
 
   async #ask(
     key: string,
-    { yields, left = '' }: Omit<Asker, 'owner'>,
+    { yields, letters }: LeavingTerms,
     bare = true,
   ): Promise<Open | Pick<Round, 'kept'>> {
     const ballot = this.#ballots.next();
     const asker = { ...this.#owner, yields };
+    const { text: left } = letters;
     let first: Promise<Vote | undefined> | undefined;
     const send: Send = (acceptor, now, isFirst) => {
       const vote = acceptor.prepare(key, ballot, now, isFirst ? { ...asker, left } : asker);
+      if (isFirst) letters.posted(vote);
       if (isFirst) first = this.members.limit(vote).catch(() => undefined);
       return this.#opened(key, vote);
     };

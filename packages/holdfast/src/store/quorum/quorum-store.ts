@@ -75,6 +75,10 @@ export class QuorumStore implements Store {
     return this.register.members.wrongClocks();
   }
 
+  connection(): unknown {
+    return this.register.connections.name;
+  }
+
   trouble(): string | undefined {
     return this.register.members.trouble();
   }

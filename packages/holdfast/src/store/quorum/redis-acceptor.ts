@@ -53,6 +53,10 @@ export class RedisAcceptor implements Acceptor {
     this.#marker = marker;
   }
 
+  connection(): unknown {
+    return this.#client.connection();
+  }
+
   prepare(key: string, ballot: string, now: Micros, asker: Asker = URGENT): Promise<Vote> {
     const { owner, yields, left = '' } = asker;
     return this.#vote(key, ['prepare', ballot, `${now}`, `${yields}`, owner, key, left]);

@@ -10,6 +10,8 @@ export interface PeerVersioned extends Versioned {
   readonly settled?: boolean | undefined;
   /** Every fence of a new state must be greater, whatever the clocks say. */
   readonly floor?: number | undefined;
+  /** See `Taken.inDoubt`. */
+  readonly inDoubt?: boolean | undefined;
 }
 
 export interface PeerChange extends Change {
@@ -51,6 +53,8 @@ export interface Taken {
    * be applied any more. `undefined` if they were not left.
    */
   readonly left: readonly Promise<string | undefined>[] | undefined;
+  /** It is not known whether they were left: they may also be applied. Others' must not be. */
+  readonly inDoubt?: boolean | undefined;
 }
 
 /** How processes that use the same key help each other. All of it may be lost. */

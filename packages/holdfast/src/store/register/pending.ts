@@ -50,11 +50,10 @@ export function hindered(batch: readonly Pending[]): void {
 }
 
 /**
- * Drops commands that other processes left here, and now repeat themselves. Returns how many of the
- * first `count`.
+ * Drops commands that other processes left here, and repeat themselves by `latest`. Returns how
+ * many of the first `count`.
  */
-export function dropLate(batch: Pending[], count: number, peers: Peers | undefined): number {
-  const latest = peers?.latest() ?? 0;
+export function dropLate(batch: Pending[], count: number, latest: Micros): number {
   let dropped = 0;
   for (let at = batch.length - 1; at >= 0; at--) {
     const { errand } = batch[at] as Pending;

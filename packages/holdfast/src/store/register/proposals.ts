@@ -70,6 +70,7 @@ interface Current extends Loaded, KnownTime {
   readonly settled: boolean;
   /** See `Versioned.heldBack`. */
   readonly heldBack: boolean;
+  readonly inDoubt?: boolean | undefined;
   readonly fences: readonly number[];
 }
 
@@ -200,7 +201,7 @@ export class Proposals {
    * Another process is about to change the key: commands are left to it, or wait for a moment. See
    * `Unchanging` for those that need no change.
    */
-  async #giveWay(batch: readonly Pending[], { left }: Taken): Promise<void> {
+  async #giveWay(batch: readonly Pending[], { left, inDoubt }: Taken): Promise<void> {
     const { clock, fraction } = this.#parts;
     const leaving = batch.filter((one) => left !== undefined && mayLeave(one));
     leaving.forEach((one, at) => {
@@ -209,7 +210,8 @@ export class Proposals {
     });
     const rest: Pending[] = [];
     for (const one of batch) {
-      if (!leaving.includes(one) && !(await this.#unchanging.answers(one))) rest.push(one);
+      if (leaving.includes(one) || (inDoubt === true && one.errand !== undefined)) continue;
+      if (!(await this.#unchanging.answers(one))) rest.push(one);
     }
     if (rest.length === 0) return;
     hindered(rest);
@@ -235,7 +237,9 @@ export class Proposals {
       this.#current = undefined;
       // these came after the read began, so they take part in a swap only
       batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
-      asked -= dropLate(batch, asked, this.#parts.register.peers);
+      const isInDoubt = kept === undefined && current.inDoubt === true;
+      const latest = isInDoubt ? Infinity : this.#parts.register.peers?.latest();
+      asked -= dropLate(batch, asked, latest ?? 0);
       if (batch.length === 0) {
         this.#current = current;
         return undefined;
@@ -304,10 +308,11 @@ export class Proposals {
     const loaded = decode(this.#key, state, floor);
     const knownAt = this.#parts.clock.now();
     const time = Math.max(loaded.time, storeTime);
-    const { heldBack = false } = read;
+    const { heldBack = false, inDoubt = false } = read;
     if (heldBack) holdBack(loaded.engine.resource(this.#key), time);
     const fences = fencesOf(loaded.engine, this.#key);
-    return { ...loaded, fences, heldBack, version, storeTime, latest, settled, knownAt, askedAt };
+    const known = { version, storeTime, latest, settled, knownAt, askedAt };
+    return { ...loaded, fences, heldBack, inDoubt, ...known };
   }
 
   #apply(current: Current, batch: readonly Pending[]): Applied | Promise<Applied> {

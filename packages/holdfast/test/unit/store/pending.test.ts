@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { KeyCommand } from '../../../src/engine/commands.js';
 import { MemoryRegister } from '../../../src/store/register/memory-register.js';
-import type { Errand, Peers } from '../../../src/store/register/peers.js';
+import type { Errand, Peers, PeerVersioned } from '../../../src/store/register/peers.js';
 import { RegisterStore } from '../../../src/store/register/register-store.js';
 import { asking } from '../../support/crowds.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
@@ -29,8 +29,25 @@ it('commands whose time may be over are dropped, and those in front of a place c
   const own: Pending = { command, ...UNAWAITED };
   const [late, early, behind] = [left(99), left(100), left(98)];
   const batch = [late, own, early, behind];
-  expect(dropLate(batch, 3, at(100))).toBe(1);
+  expect(dropLate(batch, 3, 100)).toBe(1);
   expect(batch).toEqual([own, early]);
+});
+
+it('commands of others that a server may also keep are not applied', async () => {
+  const clock = new VirtualClock();
+  const memory = new MemoryRegister(clock);
+  const peers = at(0);
+  for (const inDoubt of [true, false]) {
+    const readFree = async (key: string): Promise<PeerVersioned> => {
+      return { ...(await memory.read(key)), inDoubt };
+    };
+    const store = new RegisterStore(Object.assign(memory, { peers, readFree }), { clock });
+    const text = JSON.stringify(asking('theirs', { key: 'k', capacity: 1 }));
+    peers.listener?.asked('holdfast:lock:k', text, left(1).errand as Errand);
+    await clock.advance(10);
+    expect((await clock.until(memory.read('holdfast:lock:k'))).state === '').toBe(inDoubt);
+    await store.dispose();
+  }
 });
 
 it('the tokens of other processes do not count as own ones, nor push them out', async () => {

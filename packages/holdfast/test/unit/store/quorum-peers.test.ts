@@ -1,6 +1,7 @@
 /** What processes tell each other: hand-overs of a ballot, and commands left to its owner. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
+import { Connections } from '../../../src/store/quorum/connections.js';
 import { QuorumRegister } from '../../../src/store/quorum/quorum-register.js';
 import type { Errand, Taken } from '../../../src/store/register/peers.js';
 import type { Versioned } from '../../../src/store/register/register.js';
@@ -169,6 +170,28 @@ describe('a command', () => {
   beforeEach(async () => {
     await other.set('theirs', 'one');
     await one.set('mine', 'other');
+  });
+
+  it('that a server may keep without an answer is in doubt: it may be applied twice', async () => {
+    const { connections } = one.register;
+    const before = connections.name;
+    await leave();
+    expect(connections.name).toBe(before);
+    // the first server for this key
+    (one.links[2] as Link).fate = () => 'unanswered';
+    const read = await clock.until(one.register.readFree('k', [{ command: '{}' }], false));
+    expect(read.inDoubt).toBe(true);
+    expect(connections.name).not.toBe(before);
+  });
+
+  it('may be sent twice by a client that connects again', async () => {
+    const { connections } = one.register;
+    const before = connections.name;
+    (one.links[0] as Link).line = 2;
+    const after = connections.name;
+    expect(after).not.toBe(before);
+    expect(connections.name).toBe(after);
+    expect(new Connections(servers).name).toBeUndefined();
   });
 
   it('that is left to the owner is collected, and answered with its next change', async () => {
