@@ -83,10 +83,11 @@ export class AcquireSender {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** @param channel that the request named */
-  ended(channel: string): void {
+  /** The request of an acquisition is over. */
+  ended(acquisition: Acquisition): void {
+    acquisition.asking = false;
     this.#underWay -= 1;
-    if (channel !== '') this.#wake.named(-1);
+    if (acquisition.channel !== '') this.#wake.named(-1);
     if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 

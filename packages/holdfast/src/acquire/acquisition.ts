@@ -165,7 +165,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return this.asking === 'waits' && !this.heard;
   }
 
-  /** A request is under way until `over`. */
+  /** A request is under way until `AcquireSender.ended`. */
   begin({ channel, token, claim, handOffs, tasks = 0 }: Acquire, now: Moment): void {
     this.asking = 'sent';
     this.channel = channel;
@@ -179,7 +179,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   /** A request that has waited is sent. The time before counts only after a failure. */
   due(): boolean {
     if (this.settled && this.parked === undefined) {
-      this.#over();
+      this.#sender.ended(this);
       return false;
     }
     this.#asked = this.#sender.parts.suspend.moment();
@@ -192,7 +192,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     const { parts, handler } = this.#sender;
     const { replyDelay, suspend } = parts;
     const sent = this.#asked;
-    this.#over();
+    this.#sender.ended(this);
     this.tokens?.answered(this.#token);
     const now = suspend.moment();
     if (replyDelay.took(now.at - sent.at) && !isSame) this.mayBeDuplicated = true;
@@ -204,7 +204,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   }
 
   failed(error: unknown): void {
-    this.#over();
+    this.#sender.ended(this);
     this.mayBeDuplicated = true;
     if (this.settled) this.parked?.unanswered();
     else this.#sender.handler.onFailure(this, error);
@@ -222,7 +222,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
    */
   turned(reply: Again | undefined, sent: Moment): void {
     const { parts, handler } = this.#sender;
-    this.#over();
+    this.#sender.ended(this);
     if (reply === undefined) this.mayBeDuplicated = true;
     else this.tokens?.answered(this.#token);
     // with `replicas`, a grant counts only as the reply to a request
@@ -234,13 +234,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     handler.onReply(this, reply, sent, now);
   }
 
-  #over(): void {
-    this.asking = false;
-    this.#sender.ended(this.channel);
-  }
-
   root(telemetry: Telemetry, grant: Grant, now: number): Root {
-    const { key, weight, terms } = this.taker;
+    const { key, weight, terms } = (this.queue?.first ?? this).request;
     const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant, now);
     root.mayBeDuplicated = this.mayBeDuplicated || this.asking !== false;
     if (this.parked !== undefined) root.extras.origin = this.origin;

@@ -8,7 +8,6 @@ import type {
   HolderView,
   Micros,
   PollReply,
-  Renew,
   RenewManyReply,
   RenewReply,
 } from '../engine/commands.js';
@@ -33,13 +32,6 @@ const FORCED_MS = 200;
 /** A later renewal may be worth a warning. */
 const LATE_MS_MIN = 50;
 
-export interface InquiryEvents {
-  /** Called before an answer is converted to the local clock. */
-  noticeSleep(now: Moment): void;
-  /** The store has told how long a lease lasts. */
-  confirmed(root: Root): void;
-}
-
 export class Inquiries {
   readonly #requests: Requests;
   readonly #suspend: SuspendDetector;
@@ -47,19 +39,20 @@ export class Inquiries {
   readonly #forced = new WeakMap<object, Promise<LossReason | undefined>>();
   readonly #retention: number;
   readonly #telemetry: Telemetry;
-  readonly #events: InquiryEvents;
+  readonly #confirmed: (root: Root) => void;
 
+  /** @param confirmed called when the store has told how long a lease lasts */
   constructor(
     requests: Requests,
     suspend: SuspendDetector,
     telemetry: Telemetry,
-    events: InquiryEvents,
+    confirmed: (root: Root) => void,
   ) {
     this.#requests = requests;
     this.#suspend = suspend;
     this.#retention = telemetry.settings.retention;
     this.#telemetry = telemetry;
-    this.#events = events;
+    this.#confirmed = confirmed;
   }
 
   /**
@@ -73,20 +66,34 @@ export class Inquiries {
     return this.#watched([root], ms, begun, () => this.#renew(root, ms, wait, begun), count);
   }
 
-  /** @param begun the moment before the first request */
+  /**
+   * A renewal counts as unanswered until its answer, also a late one, has extended the lease: that
+   * might be taken for over before.
+   * @param begun the moment before the first request
+   */
   async #renew(root: Root, ms: number, wait: number, begun: Moment): Promise<RenewReply['status']> {
-    const { key, id } = root;
+    const { key, id, renewal } = root;
     const retention = this.#retention;
     for (let sent = begun; ; sent = this.#suspend.moment()) {
       const length = Math.ceil(Math.min(ms, withDrift(root.hold.holdUntil - sent.at)));
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
-      const reply = await this.#send(root, command, sent, wait);
+      const late = (reply: RenewReply): void => {
+        renewal.unanswered -= 1;
+        if (reply.status === 'renewed') this.#confirm(root, sent, reply.left);
+      };
+      const limit = patience(root, sent, wait);
+      let answered = true;
+      renewal.unanswered += 1;
       try {
+        const reply = await this.#requests.send(command, late, limit, sent.at);
         if (reply.status === 'absent' || this.#confirm(root, sent, reply.left)) {
           return reply.status;
         }
+      } catch (error) {
+        answered = error instanceof StoreFailure && error.answered;
+        throw error;
       } finally {
-        root.renewal.unanswered -= 1;
+        if (answered) renewal.unanswered -= 1;
       }
     }
   }
@@ -119,14 +126,16 @@ export class Inquiries {
     const reply = await this.#sendMany(roots, ttl, sent);
     const { left } = reply;
     const now = this.#suspend.moment();
-    this.#events.noticeSleep(now);
     const sentAt = this.#suspend.toLocal(sent, now);
     const suspended = sentAt === Number.NEGATIVE_INFINITY;
     for (let index = 0; index < roots.length; index++) {
       const root = roots[index] as Root;
       const micros = left[index] as number;
       const ms = micros / 1000;
-      if (ms > 0 && !suspended) root.confirm(sentAt + ms - drift(ms), now.at);
+      if (ms > 0 && !suspended) {
+        root.confirm(sentAt + ms - drift(ms), now.at);
+        this.#confirmed(root);
+      }
       if (micros !== UNANSWERED) root.renewal.unanswered -= 1;
     }
     return suspended ? undefined : reply;
@@ -211,24 +220,6 @@ export class Inquiries {
     }
   }
 
-  /**
-   * Sends a renewal, and counts it as unanswered. The caller counts its answer after it has
-   * extended the lease, which might be taken for over before. A late answer extends it too.
-   */
-  async #send(root: Root, command: Renew, sent: Moment, wait: number): Promise<RenewReply> {
-    const late = (reply: RenewReply): void => {
-      root.renewal.unanswered -= 1;
-      if (reply.status === 'renewed') this.#confirm(root, sent, reply.left);
-    };
-    root.renewal.unanswered += 1;
-    try {
-      return await this.#requests.send(command, late, patience(root, sent, wait), sent.at);
-    } catch (error) {
-      if (error instanceof StoreFailure && error.answered) root.renewal.unanswered -= 1;
-      throw error;
-    }
-  }
-
   async #sendMany(roots: readonly Root[], ttl: number, sent: Moment): Promise<RenewManyReply> {
     const retention = this.#retention;
     const keys = roots.map(({ key }) => key);
@@ -264,11 +255,10 @@ export class Inquiries {
    */
   #confirm(root: Root, sent: Moment, left: Micros): boolean {
     const now = this.#suspend.moment();
-    this.#events.noticeSleep(now);
     const sentAt = this.#suspend.toLocal(sent, now);
     if (sentAt === Number.NEGATIVE_INFINITY && root.held) return false;
     root.confirm(sentAt + left / 1000 - drift(left / 1000), now.at);
-    this.#events.confirmed(root);
+    this.#confirmed(root);
     return true;
   }
 }

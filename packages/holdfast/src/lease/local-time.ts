@@ -26,6 +26,7 @@ export class SuspendDetector {
   readonly #jumped: ((ms: number) => void) | undefined;
   #apart: number;
   #count = 0;
+  #suspended: ((at: number) => void) | undefined;
 
   /**
    * @param jumped called when the wall clock has moved by more than `SLEEP_MS` against the
@@ -35,6 +36,11 @@ export class SuspendDetector {
     this.#clock = clock;
     this.#jumped = jumped;
     this.#apart = clock.wall() - clock.now();
+  }
+
+  /** @param suspended called when a suspend is detected, before its moment is used */
+  onSuspend(suspended: (at: number) => void): void {
+    this.#suspended = suspended;
   }
 
   /** The detected suspends. */
@@ -48,7 +54,10 @@ export class SuspendDetector {
     const apart = this.#clock.wall() - at;
     const moved = apart - this.#apart;
     this.#apart = apart;
-    if (moved > SLEEP_MS) this.#count += 1;
+    if (moved > SLEEP_MS) {
+      this.#count += 1;
+      this.#suspended?.(at);
+    }
     if (Math.abs(moved) > SLEEP_MS) this.#jumped?.(moved);
     return { at, sleeps: this.#count };
   }

@@ -160,12 +160,14 @@ export class Root extends Link {
   confirm(storeUntil: number, now: number): void {
     const { hold } = this;
     if (hold.state !== 'held') return;
-    const before = hold.validUntil;
+    const before = this.storeUntil;
     this.storeUntil = this.doubted ? storeUntil : Math.max(this.storeUntil, storeUntil);
     this.doubted = false;
     this.renewal.failure = undefined;
-    const { validUntil } = hold;
-    if (validUntil > before) this.renewal.span = validUntil - now;
+    // what `maxHold` leaves is not more than before
+    if (this.storeUntil > before && before < hold.holdUntil) {
+      this.renewal.span = hold.validUntil - now;
+    }
   }
 
   /** The store changed the weight, and for a greater weight also the fence. */

@@ -80,8 +80,9 @@ export class RenewalGroup implements Due {
 }
 
 /** A renewal, or a question if the root is in doubt. */
-export function requestAt({ renewal, renews, doubted }: Root): number {
-  return !renewal.busy && (renews || doubted) ? renewal.at : NEVER;
+export function requestAt(root: Root): number {
+  const { renewal } = root;
+  return !renewal.busy && (root.renews || root.doubted) ? renewal.at : NEVER;
 }
 
 /**
@@ -102,7 +103,7 @@ export class Schedule {
   readonly #open = new Map<number, RenewalGroup>();
   readonly #clock: Clock;
   readonly #randomSource: RandomSource;
-  readonly #look: () => void;
+  readonly #fired: () => void;
   #timer: Timer | undefined;
   #timerDue = NEVER;
 
@@ -110,7 +111,10 @@ export class Schedule {
   constructor(clock: Clock, randomSource: RandomSource, look: () => void) {
     this.#clock = clock;
     this.#randomSource = randomSource;
-    this.#look = look;
+    this.#fired = () => {
+      this.#timerDue = NEVER;
+      look();
+    };
   }
 
   get first(): Root | undefined {
@@ -228,14 +232,13 @@ export class Schedule {
   arm(): void {
     const due = Math.min(this.#heap.first?.due ?? NEVER, this.#groups.first?.due ?? NEVER);
     if (due >= this.#timerDue) return;
-    this.disarm();
+    this.#timer?.cancel();
     this.#timerDue = due;
-    this.#timer = this.#clock.after(due - this.#clock.now(), this.#look, true);
+    this.#timer = this.#clock.after(due - this.#clock.now(), this.#fired, true);
   }
 
-  disarm(): void {
+  close(): void {
     this.#timer?.cancel();
-    this.#timer = undefined;
     this.#timerDue = NEVER;
   }
 }
@@ -259,84 +262,48 @@ function suits({ due }: RenewalGroup, now: number, left: number): boolean {
 
 /** The leases of one turn, as batches of one command each. */
 export class Renewals {
+  /** The leases of a batch are all in doubt, or have the same ttl. */
+  readonly batches: Root[][] = [];
   readonly #now: number;
-  readonly #usual = new Map<number, Root[]>();
-  /** Leases that cannot be renewed with others. */
-  readonly #alone: Root[] = [];
-  /** Leases to be verified. */
-  readonly #doubted: Root[] = [];
-  /** By ttl. */
-  readonly #failing = new Map<number, Root[]>();
+  readonly #shardOf: ((key: string) => string) | undefined;
+  /** The last batch of each kind. */
+  readonly #open = new Map<string, Root[]>();
+  /** How many leases of each ttl are renewed with others. */
+  readonly #counts = new Map<number, number>();
   #size = 0;
   /** No further lease should be added in this turn. Only this class writes it. */
   full = false;
 
-  constructor(now: number) {
+  /** @param shardOf see `Store.shardOf` */
+  constructor(now: number, shardOf: ((key: string) => string) | undefined) {
     this.#now = now;
+    this.#shardOf = shardOf;
   }
 
   /** The leases of a ttl. */
   of(ttl: number): number {
-    return this.#usual.get(ttl)?.length ?? 0;
+    return this.#counts.get(ttl) ?? 0;
   }
 
   add(root: Root): void {
-    root.renewal.busy = true;
+    const { key, ttl, hold, renewal, doubted } = root;
+    renewal.busy = true;
     this.#size += 1;
     this.full = this.#size >= TURN_MAX;
-    const { ttl, hold, renewal, doubted } = root;
-    if (doubted) {
-      this.#doubted.push(root);
-      return;
-    }
-    const { holdUntil } = hold;
     // `maxHold` may end it before its ttl
-    const whole = holdUntil === Infinity || withDrift(holdUntil - this.#now) >= ttl;
-    if (!whole) {
-      this.#alone.push(root);
-      return;
+    const whole = hold.holdUntil === Infinity || withDrift(hold.holdUntil - this.#now) >= ttl;
+    if (!doubted && !whole) return void this.batches.push([root]);
+    const failing = !doubted && renewal.failure !== undefined;
+    const most = failing ? FAILING_MAX : GROUP_MAX;
+    const kind = `${doubted ? '' : ttl} ${failing} ${this.#shardOf?.(key) ?? ''}`;
+    const batch = this.#open.get(kind);
+    if (batch !== undefined && batch.length < most) {
+      batch.push(root);
+    } else {
+      const begun = [root];
+      this.#open.set(kind, begun);
+      this.batches.push(begun);
     }
-    const lists = renewal.failure === undefined ? this.#usual : this.#failing;
-    const list = lists.get(ttl);
-    if (list === undefined) lists.set(ttl, [root]);
-    else list.push(root);
+    if (!doubted && !failing) this.#counts.set(ttl, (this.#counts.get(ttl) ?? 0) + 1);
   }
-
-  /**
-   * The leases of a batch are all in doubt, or have the same ttl.
-   * @param shardOf see `Store.shardOf`
-   */
-  *batches(shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
-    for (const root of this.#alone) yield [root];
-    for (const part of apart(this.#doubted, shardOf)) yield* chunks(part, GROUP_MAX);
-    for (const [lists, most] of [
-      [this.#usual, GROUP_MAX],
-      [this.#failing, FAILING_MAX],
-    ] as const) {
-      for (const list of lists.values()) {
-        for (const part of apart(list, shardOf)) yield* chunks(part, most);
-      }
-    }
-  }
-}
-
-type ShardOf = (key: string) => string;
-
-/** The leases by part of the store. */
-function apart(list: readonly Root[], shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
-  if (shardOf === undefined) return [list];
-  const parts = new Map<string, Root[]>();
-  for (const root of list) {
-    const shard = shardOf(root.key);
-    const part = parts.get(shard);
-    if (part === undefined) parts.set(shard, [root]);
-    else part.push(root);
-  }
-  return parts.values();
-}
-
-function* chunks(list: readonly Root[], most: number): Iterable<readonly Root[]> {
-  if (list.length === 0) return;
-  if (list.length <= most) yield list;
-  else for (let from = 0; from < list.length; from += most) yield list.slice(from, from + most);
 }

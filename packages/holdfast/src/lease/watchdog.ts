@@ -36,7 +36,6 @@ export class Watchdog {
   readonly #due: Schedule;
   readonly #roots = new Records<Root>();
   readonly owned: Owned = new Owned();
-  #suspends: number;
   #emptied: (() => void)[] = [];
 
   constructor(requests: Requests, suspend: SuspendDetector, telemetry: Telemetry) {
@@ -44,13 +43,10 @@ export class Watchdog {
     this.#requests = requests;
     this.#telemetry = telemetry;
     this.#clock = clock;
-    this.#due = new Schedule(clock, randomSource, () => this.#look());
+    this.#due = new Schedule(clock, randomSource, this.#look);
     this.#suspend = suspend;
-    this.#suspends = suspend.count;
-    this.inquiries = new Inquiries(requests, suspend, telemetry, {
-      noticeSleep: (now) => this.#noticeSuspend(now),
-      confirmed: (root) => this.#confirmed(root),
-    });
+    suspend.onSuspend((at) => this.#doubtAll(at));
+    this.inquiries = new Inquiries(requests, suspend, telemetry, this.#confirmed);
   }
 
   find(id: string): Root | undefined {
@@ -108,7 +104,7 @@ export class Watchdog {
   }
 
   close(): void {
-    this.#due.disarm();
+    this.#due.close();
   }
 
   lose(hold: Hold, reason: LossReason): void {
@@ -134,7 +130,6 @@ export class Watchdog {
 
   /** Certainly held: its time is not over, and no suspend was detected. */
   believes(hold: Hold, moment: Moment = this.#suspend.moment()): boolean {
-    if (moment.sleeps > this.#suspends) this.#noticeSuspend(moment);
     if (hold.state !== 'held') return false;
     if (moment.at < hold.validUntil) return !hold.root.doubted;
     // after a stall, the first check ends it: the signal does not wait for a timer
@@ -156,27 +151,20 @@ export class Watchdog {
     return this.inquiries.renew(root, ms);
   }
 
-  #confirmed(root: Root): void {
+  readonly #confirmed = (root: Root): void => {
     const { hold, renewal } = root;
-    this.#cleared(root);
+    if (hold.warned) rearm(hold, this.#clock.now());
+    if (renewal.waiting !== undefined) decided(root);
     const { group, busy, due } = renewal;
     // a request under way plans it again: until then it is not due after its end
     const isLate =
       group === undefined ? !busy || due > hold.validUntil : group.due >= hold.validUntil;
     if (isLate) this.#due.plan(root);
-  }
+  };
 
-  #cleared(root: Root): void {
-    if (root.hold.warned) rearm(root.hold, this.#clock.now());
-    if (root.renewal.waiting !== undefined) decided(root);
-  }
-
-  #look(): void {
-    this.#due.disarm();
-    const moment = this.#suspend.moment();
-    const now = moment.at;
-    this.#noticeSuspend(moment);
-    const renewals = new Renewals(now);
+  readonly #look = (): void => {
+    const now = this.#suspend.moment().at;
+    const renewals = new Renewals(now, this.#requests.shardOf);
     this.#due.takeGroups(now, renewals);
     while (!renewals.full) {
       const root = this.#due.first;
@@ -185,10 +173,10 @@ export class Watchdog {
     }
     this.#send(renewals);
     this.#due.arm();
-  }
+  };
 
-  #send(renewals: Renewals): void {
-    for (const roots of renewals.batches(this.#requests.shardOf)) {
+  #send({ batches }: Renewals): void {
+    for (const roots of batches) {
       const [first] = roots as [Root];
       if (roots.length > 1) void this.#askTogether(roots, first.doubted);
       else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
@@ -277,10 +265,7 @@ export class Watchdog {
     root.renewal.busy = false;
     if (!root.held) return;
     if (left === 0) return void this.gone(root);
-    if (left > 0 && !root.doubted) {
-      this.#cleared(root);
-      return this.#due.settle(root, now);
-    }
+    if (left > 0 && !root.doubted) return this.#due.settle(root, now);
     // after a further suspend, an answer says nothing
     if (left < 0) root.renewal.failure = failure ?? notRenewed();
     this.#due.retry(root);
@@ -304,10 +289,9 @@ export class Watchdog {
     else this.#due.settle(root, this.#clock.now());
   }
 
-  #noticeSuspend({ at, sleeps }: Moment): void {
-    if (sleeps <= this.#suspends) return;
-    this.#suspends = sleeps;
-    const all = new Renewals(at);
+  /** After a suspend. */
+  #doubtAll(now: number): void {
+    const all = new Renewals(now, this.#requests.shardOf);
     for (const root of this.#roots.all()) {
       root.doubted = true;
       if (!root.renewal.busy) all.add(root);

@@ -5,10 +5,9 @@
 import type * as T from '../../engine/commands.js';
 import { kindOf, type LockKind, NUMBERS } from '../../engine/kinds.js';
 import { handOffsAlone } from '../../engine/limits.js';
-import { UnreadableRecord } from '../port.js';
-import { belonging, notQueued } from './answers.js';
+import { StoreFailure } from '../port.js';
 import { encodeGate, GATE_OPS, gateReply } from './gate-codec.js';
-import { inspected, listOf, textOf } from './view-codec.js';
+import { inspected, listOf } from './view-codec.js';
 
 export function encode(command: T.KeyCommand): string[] {
   switch (command.op) {
@@ -114,21 +113,9 @@ function encodeAcquire(command: T.Acquire): string[] {
   return channel === '' && token === '' ? [id, terms, meta] : [id, terms, meta, channel, token];
 }
 
-/**
- * An inspection shows a record that another program may have written, so any answer is possible.
- * Another command with an answer that is no reply may have been executed.
- */
-export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
-  try {
-    return answerTo(command, raw === 'QUEUED' ? notQueued(raw) : raw);
-  } catch (error) {
-    if (!Array.isArray(raw) || String(raw[0]) !== 'inspected') throw error;
-    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
-  }
-}
-
 /** Throws if the result is no reply to the command. */
 export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
+  if (raw === 'QUEUED') notQueued(raw);
   const isList = Array.isArray(raw);
   if (!isList && (command.op === 'acquire' || command.op === 'release')) {
     // mostly the time, which is also the fence
@@ -151,7 +138,7 @@ export function shortReply(command: T.Acquire | T.Release, now: number, fence: n
 
 /** The reply also says whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
-  const status = textOf(list[0]);
+  const status = String(list[0]);
   const now = Number(list[1]);
   switch (status) {
     case 'parked':
@@ -170,7 +157,7 @@ function parkReply(list: readonly unknown[]): T.ParkReply {
 }
 
 function decode(op: T.Op, list: readonly unknown[]): T.Reply {
-  const status = textOf(list[0]);
+  const status = String(list[0]);
   const now = Number(list[1]);
   const a = Number(list[2]);
   switch (status) {
@@ -214,7 +201,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'renewed':
       return { status, now, left: a };
     case 'forced':
-      return { status, now, ended: list.slice(3).map(textOf), left: a };
+      return { status, now, ended: list.slice(3).map(String), left: a };
     case 'polled': {
       const standings = listOf(list[3]).map((one) => standing(one, now));
       return { status, now, next: a, standings, pause: Number(list[4]) };
@@ -229,7 +216,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
 function queued(now: number, ticket: number, list: readonly unknown[]): T.Queued {
   const reply = { status: 'queued', now, ticket, next: Number(list[3]) } as const;
   const ahead = list[4];
-  return ahead === undefined || ahead === null ? reply : { ...reply, ahead: textOf(ahead) };
+  return ahead === undefined || ahead === null ? reply : { ...reply, ahead: String(ahead) };
 }
 
 function absent(op: T.Op, now: number): T.Reply {
@@ -243,14 +230,14 @@ function absent(op: T.Op, now: number): T.Reply {
 
 function again(raw: unknown, now: number): T.Again {
   const list = listOf(raw);
-  const status = textOf(list[0]);
+  const status = String(list[0]);
   if (status === 'queued') return { status, now, ticket: Number(list[1]), next: Number(list[2]) };
   return status === 'granted' ? granted(list, now) : { status: 'absent', now };
 }
 
 function standing(raw: unknown, now: number): T.Standing {
   const list = listOf(raw);
-  const status = textOf(list[0]);
+  const status = String(list[0]);
   if (status === 'queued' || status === 'parked') return { status };
   return status === 'granted' ? granted(list, now) : { status: 'absent' };
 }
@@ -263,4 +250,40 @@ function granted(list: readonly unknown[], now: number): T.Granted {
     number,
   ];
   return { status: 'granted', now, fence, left, handOffs, holds };
+}
+
+/**
+ * The statuses that each script may return. A broken proxy may deliver another command's reply:
+ * then the command counts as unanswered.
+ */
+type Statuses = { readonly [Op in T.LockCommand['op']]: readonly T.Replies[Op]['status'][] };
+
+const STATUSES: Statuses = {
+  acquire: ['granted', 'queued', 'refused', 'full', 'mismatch', 'conflict', 'crowded'],
+  release: ['freed', 'kept', 'dequeued', 'absent'],
+  turn: ['freed', 'absent'],
+  renew: ['renewed', 'absent'],
+  poll: ['polled'],
+  inspect: ['inspected'],
+  forceRelease: ['forced'],
+  park: ['parked', 'queued', 'granted', 'shared', 'full', 'absent'],
+  signal: ['signalled', 'absent'],
+  resize: ['resized', 'refused', 'absent'],
+  capacity: ['changed', 'mismatch', 'absent'],
+};
+
+/** Throws a `StoreFailure` for a reply of another command. */
+function belonging(op: T.LockCommand['op'], reply: T.Reply): T.Reply {
+  if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
+  const message = `the reply "${reply.status}" does not belong to ${op}`;
+  throw new StoreFailure(message, 'unanswered', undefined);
+}
+
+/** The server replies inside a user's transaction only at its end. */
+export function notQueued(raw: unknown): unknown {
+  if (raw !== 'QUEUED') return raw;
+  const message =
+    'the client is inside MULTI, so the command waits for its EXEC; ' +
+    'give Holdfast a client that nothing else uses for transactions or blocking commands';
+  throw new StoreFailure(message, 'refused', undefined);
 }

@@ -7,7 +7,7 @@
 import type { KeyCommand, Reply } from '../../engine/commands.js';
 import type { RawOutcome, ScriptCall } from '../clients/port.js';
 import { type Outcome, OutOfStep, StoreFailure } from '../port.js';
-import { readable } from './codec.js';
+import { answerTo } from './codec.js';
 import type { ProvenPort } from './proven-port.js';
 
 export interface PostedParts {
@@ -52,7 +52,7 @@ export class Posted implements RawOutcome {
     const { client, ordered } = this.#parts;
     let reply: Reply;
     try {
-      reply = readable(this.#command, client.proofs.read(raw, this.#proof));
+      reply = answerTo(this.#command, client.proofs.read(raw, this.#proof));
       if (!isSame) refuseTwice(reply, this.#command);
     } catch (error) {
       return error instanceof OutOfStep ? this.#again(error, isSame) : this.#to.erred(error);

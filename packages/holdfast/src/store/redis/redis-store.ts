@@ -25,7 +25,7 @@ import { decodePush } from '../push-text.js';
 import { afterTurn, systemClock } from '../../base/clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
-import { encode, readable } from './codec.js';
+import { encode, answerTo } from './codec.js';
 import { GATE_OPS } from './gate-codec.js';
 import { Echo, ECHO } from './echo.js';
 import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
@@ -157,7 +157,7 @@ export class RedisStore implements Store {
     return this.#client.evalsha(calls).map((answer, index) => {
       const command = batch[index] as KeyCommand;
       return answer.then(
-        (raw) => this.#once(readable(command, raw), command, connection),
+        (raw) => this.#once(answerTo(command, raw), command, connection),
         (error: unknown) => this.#again(command, calls[index] as ScriptCall, error, connection),
       );
     });
@@ -205,11 +205,11 @@ export class RedisStore implements Store {
         const reply = await this.#withMainRecord(command);
         if (reply !== undefined) return this.#once(reply, command, connection);
         const [answer] = this.#client.evalsha([{ ...call, movesApart: false }]);
-        return this.#once(readable(command, await answer), command, connection);
+        return this.#once(answerTo(command, await answer), command, connection);
       }
       if (!isNoScript(error)) throw error;
       const raw = await this.#loader.repeat(call, scripts[command.op]);
-      return this.#once(readable(command, raw), command, connection);
+      return this.#once(answerTo(command, raw), command, connection);
     } catch (second) {
       throw await this.#failure(second, command.op);
     }

@@ -19,8 +19,7 @@ import { UnknownNode } from '../clients/cluster.js';
 import type { ClientPort, ScriptCall } from '../clients/port.js';
 import type { Acquire, Inspect, KeyCommand, Release, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
-import { notQueued } from './answers.js';
-import { encode, readable, shortReply } from './codec.js';
+import { answerTo, encode, notQueued, shortReply } from './codec.js';
 import { isNoScript } from './error-replies.js';
 import { isUnchecked, NodeCalls, type NodeNames } from './node-calls.js';
 import type { OneServer } from './one-server.js';
@@ -279,7 +278,7 @@ export function repliesTo(commands: readonly Short[], raw: unknown): (Reply | un
     const place = Number(exceptions[at]) - 1;
     const value = exceptions[at + 1];
     if (!(place in replies) || !(Array.isArray(value) || Number(value) === 0)) throw malformed(raw);
-    replies[place] = Array.isArray(value) ? readable(commands[place] as Short, value) : undefined;
+    replies[place] = Array.isArray(value) ? answerTo(commands[place] as Short, value) : undefined;
   }
   return replies;
 }

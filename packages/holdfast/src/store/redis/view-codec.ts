@@ -1,8 +1,18 @@
-/** Decodes `inspect`. Another program may have written the record. */
+/** Decodes `inspect`. */
 import type * as T from '../../engine/commands.js';
 import { kindOf } from '../../engine/kinds.js';
+import { UnreadableRecord } from '../port.js';
 
+/** Another program may have written the record, so any answer is possible. */
 export function inspected(now: number, list: readonly unknown[]): T.InspectReply {
+  try {
+    return viewOf(now, list);
+  } catch (error) {
+    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function viewOf(now: number, list: readonly unknown[]): T.InspectReply {
   return {
     status: 'inspected',
     now,
@@ -77,8 +87,8 @@ const isNumber = (value: unknown): boolean =>
 function holderView(raw: unknown): T.HolderView {
   const [id, owner, weight, fence, handOffs, left, holds, tasks, since, meta, ids] = listOf(raw);
   return {
-    id: textOf(id),
-    owner: textOf(owner),
+    id: String(id),
+    owner: String(owner),
     weight: finite(weight),
     fence: finite(fence),
     handOffs: finite(handOffs),
@@ -86,32 +96,32 @@ function holderView(raw: unknown): T.HolderView {
     holds: finite(holds),
     tasks: finite(tasks),
     since: finite(since),
-    meta: textOf(meta),
-    ids: listOf(ids).map(textOf),
+    meta: String(meta),
+    ids: listOf(ids).map(String),
   };
 }
 
 function waiterView(raw: unknown): T.WaiterView {
   const [id, owner, weight, ticket, fair, tasks, meta] = listOf(raw);
   return {
-    id: textOf(id),
-    owner: textOf(owner),
+    id: String(id),
+    owner: String(owner),
     weight: finite(weight),
     ticket: finite(ticket),
     fair: finite(fair) === 1,
     tasks: finite(tasks),
-    meta: textOf(meta),
+    meta: String(meta),
   };
 }
 
 function parkedView(raw: unknown): T.ParkedView {
   const [id, owner, condition, since, meta] = listOf(raw);
   return {
-    id: textOf(id),
-    owner: textOf(owner),
-    condition: textOf(condition),
+    id: String(id),
+    owner: String(owner),
+    condition: String(condition),
     since: finite(since),
-    meta: textOf(meta),
+    meta: String(meta),
   };
 }
 
@@ -125,8 +135,4 @@ function finite(value: unknown): number {
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new TypeError(`Holdfast: a script returned ${typeof value} instead of a list`);
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : String(value);
 }
