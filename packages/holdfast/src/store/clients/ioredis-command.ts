@@ -71,7 +71,8 @@ function scriptCommandOf(
   class ScriptCommand extends Base {
     constructor({ sha, keys, args }: ScriptCall, to: RawOutcome) {
       super('evalsha', NONE, TEXTS);
-      this.args = [sha, `${keys.length}`, ...keys, ...args];
+      // arrays and texts of the exact size: they are most of what a call allocates
+      this.args = [sha, `${keys.length}`].concat(keys, args);
       this.isTraced = true;
       const { stream } = client;
       // no methods: other libraries call them without the command
@@ -85,9 +86,15 @@ function scriptCommandOf(
     initPromise(): void {}
 
     override toWritable(): string {
-      const words = [`*${this.args.length + 1}\r\n$7\r\nevalsha`];
-      for (const arg of this.args) words.push(`$${Buffer.byteLength(arg)}`, arg);
-      words.push('');
+      const { args } = this;
+      const words = new Array<string>(2 * args.length + 2);
+      words[0] = `*${args.length + 1}\r\n$7\r\nevalsha`;
+      let at = 1;
+      for (const arg of args) {
+        words[at++] = lengthWord(Buffer.byteLength(arg));
+        words[at++] = arg;
+      }
+      words[at] = '';
       return words.join('\r\n');
     }
   }
@@ -97,6 +104,10 @@ function scriptCommandOf(
   const isKnown = sample.toWritable() === Base.prototype.toWritable.call(sample);
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
+
+const LENGTHS = Array.from({ length: 128 }, (_, length) => `$${length}`);
+
+const lengthWord = (length: number): string => LENGTHS[length] ?? `$${length}`;
 
 function commandClassOf(client: Client): CommandClass | undefined {
   try {

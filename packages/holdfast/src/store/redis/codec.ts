@@ -105,8 +105,8 @@ function encodeAcquire(command: T.Acquire): string[] {
   const { id, owner, weight, kind, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
   const { ticket, maxQueue, patience, retention, meta, token, waited = 0, tasks = 0 } = command;
   const flags = `${NUMBERS[kind]}${fair ? 1 : 0}${queue ? 1 : 0}`;
-  const usual = `${flags} ${ttl} ${retention} ${handOffs} ${tasks}`;
-  const terms = `${usual} ${claim} ${maxQueue} ${patience} ${weight} ${capacity}`;
+  const all = [flags, ttl, retention, handOffs, tasks, claim, maxQueue, patience, weight, capacity];
+  const terms = all.join(' ');
   if (owner !== '') return [id, terms, meta, channel, token, `${ticket}`, `${waited}`, owner];
   if (waited !== 0) return [id, terms, meta, channel, token, `${ticket}`, `${waited}`];
   if (ticket !== 0) return [id, terms, meta, channel, token, `${ticket}`];

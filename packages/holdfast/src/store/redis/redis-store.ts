@@ -133,11 +133,12 @@ export class RedisStore implements Store {
     if (this.#client.post === undefined || command.op === 'renewMany') return false;
     const call = this.#callOf(command);
     const proof = nextProof();
-    call.args.push(proof);
+    // not pushed: that would reserve room for many more arguments
+    call.args = call.args.concat(proof);
     return this.#client.post(call, new Posted(this.#posting, command, call, proof, to));
   }
 
-  #callOf(command: KeyCommand): ScriptCall & { readonly args: string[] } {
+  #callOf(command: KeyCommand): ScriptCall & { args: string[] } {
     const keys = this.#keysOf(command);
     const sent = this.#channels === undefined ? command : this.#addressed(command);
     return { sha: scripts[command.op].sha, keys, args: encode(sent) };
