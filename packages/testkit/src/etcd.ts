@@ -13,6 +13,8 @@ import type { Certificate } from './tls.js';
 export interface EtcdMember {
   /** Its URL for clients. */
   readonly endpoint: string;
+  /** The folder of its data. */
+  readonly data: string;
   /** Ends it at once. */
   kill(): Promise<void>;
   /** Starts it again with its data. */
@@ -38,24 +40,28 @@ export interface EtcdOptions {
   readonly fsync?: boolean;
   /** More arguments. */
   readonly args?: readonly string[];
+  /** The port at which the others reach the member that listens on a port: that of a proxy. */
+  readonly peerPort?: (port: number) => Promise<number>;
   /** The environment of each member, by its place. */
   readonly envOf?: (at: number) => Readonly<Record<string, string>>;
 }
 
 /** Starts a cluster, and resolves when all members serve clients. */
 export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
-  const { members: count = 1, certificate } = options;
+  const { members: count = 1, certificate, peerPort = async (port) => port } = options;
   const { command, version } = await prepare('etcd');
   const ports = await freePorts(2 * count);
-  const peers = ports.slice(count).map((port) => `http://${HOST}:${port}`);
+  const urlOf = (port: number): string => `http://${HOST}:${port}`;
+  const listening = ports.slice(count).map(urlOf);
+  const peers = (await Promise.all(ports.slice(count).map(peerPort))).map(urlOf);
   const scheme = certificate === undefined ? 'http' : 'https';
   const endpoints = ports.slice(0, count).map((port) => `${scheme}://${HOST}:${port}`);
   const initial = peers.map((peer, at) => `m${at}=${peer}`).join(',');
   const started = await Promise.allSettled(
     endpoints.map((endpoint, at) => {
       const urls = ['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint];
-      const peer = peers[at] as string;
-      urls.push('--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer);
+      urls.push('--listen-peer-urls', listening[at] as string);
+      urls.push('--initial-advertise-peer-urls', peers[at] as string);
       urls.push('--name', `m${at}`, '--initial-cluster', initial);
       return startMember(endpoint, [...command, ...urls], at, options);
     }),
@@ -79,7 +85,8 @@ async function startMember(
   { certificate, fsync = false, args = [], envOf }: EtcdOptions,
 ): Promise<EtcdMember & { stop(): Promise<void> }> {
   const folder = programFolder('etcd');
-  const words = [...command, '--data-dir', join(folder, 'data'), '--logger', 'zap'];
+  const data = join(folder, 'data');
+  const words = [...command, '--data-dir', data, '--logger', 'zap'];
   words.push('--heartbeat-interval', '50', '--election-timeout', '500', ...args);
   if (!fsync) words.push('--unsafe-no-fsync');
   if (certificate !== undefined) {
@@ -99,6 +106,7 @@ async function startMember(
   let program = await start();
   return {
     endpoint,
+    data,
     kill: () => program.end(),
     restart: async () => {
       program = await start();

@@ -10,7 +10,7 @@ import { type Parameters, readOutcome, torture } from './torture.js';
 
 const USAGE = `npm run torture -- [options]
 
-  --store NAME           redis (default), valkey, postgres, sqlite; --server is the same
+  --store NAME           redis (default), valkey, postgres, sqlite, etcd; --server is the same
   --seconds N            how long faults are injected, default 60
   --seed N               seed of the faults, default: from the time
   --processes N          client processes, default 6

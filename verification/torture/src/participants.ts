@@ -1,5 +1,5 @@
 /** The client processes of a run. A killed process is replaced by a new one. */
-import { spawnWorker, type Worker } from 'holdfast-testkit';
+import { spawnWorker, until, type Worker } from 'holdfast-testkit';
 import type { Random } from 'holdfast-trials/support/random';
 import { clientOf, type ClientName, type WorkerSettings } from './settings.js';
 import { type Route, note, type Scenario } from './scenario.js';
@@ -90,6 +90,21 @@ export class Participants {
   free(random: Random, fits: (route: Route) => boolean): Participant | undefined {
     const free = this.all.filter(({ busy, route }) => !busy && fits(route));
     return free[Math.floor(random() * free.length)];
+  }
+
+  /** Waits until no process has a fault, and keeps them from the next one. */
+  async claim(): Promise<readonly Participant[]> {
+    const open = new Set(this.all);
+    const isLast = (): boolean => {
+      for (const one of open) {
+        if (one.busy) continue;
+        one.busy = true;
+        open.delete(one);
+      }
+      return open.size === 0;
+    };
+    await until(isLast, { within: 60_000 });
+    return this.all;
   }
 
   async kill(participant: Participant): Promise<void> {

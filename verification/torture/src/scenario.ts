@@ -24,11 +24,12 @@ import { type HoldfastStore, quorum, type RedisClient } from 'holdfast';
 import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { historyOf, quorumOptions, type StoreName } from './settings.js';
+import type { HttpProxy } from './etcd/http-proxy.js';
 import type { WireProxy } from './postgres/wire-proxy.js';
 
 /** The network path of one process to the lock server. */
 export interface Route {
-  /** Of the lock server, or of the servers of the quorum. */
+  /** Of the lock server, or of its members. */
   readonly urls: readonly string[];
   readonly resourceUrl: string;
   /** Words before the command of the process, which start it in its namespace. */
@@ -38,6 +39,8 @@ export interface Route {
   readonly proxies: readonly Proxy[];
   /** To PostgreSQL. */
   readonly gate?: WireProxy;
+  /** To each member of etcd. */
+  readonly gates?: readonly HttpProxy[];
   /** Environment variables of the process. */
   readonly env?: Readonly<Record<string, string>>;
 }

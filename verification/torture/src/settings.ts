@@ -5,12 +5,12 @@ import { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 
 /** What the locks are stored in. */
-export const STORES = ['redis', 'valkey', 'postgres', 'sqlite'] as const;
+export const STORES = ['redis', 'valkey', 'postgres', 'sqlite', 'etcd'] as const;
 export type StoreName = (typeof STORES)[number];
 
 /** Whether a store is a register. */
-export function isRegister(store: StoreName): store is 'postgres' | 'sqlite' {
-  return store === 'postgres' || store === 'sqlite';
+export function isRegister(store: StoreName): store is 'postgres' | 'sqlite' | 'etcd' {
+  return store === 'postgres' || store === 'sqlite' || store === 'etcd';
 }
 
 export type Terms = Record<
@@ -29,8 +29,9 @@ export const OPTIONS: Terms = {
 };
 
 /**
- * The same on a quorum. A request takes several rounds, each as long as its slowest server may be
- * silent. A server without its memory does not vote until the retention is over.
+ * The same on a quorum and on etcd. A request of a quorum takes several rounds, each as long as its
+ * slowest server may be silent. A server without its memory does not vote until the retention is
+ * over. The first request on etcd waits for a tick of the clocks.
  */
 export const QUORUM_OPTIONS: Terms = {
   ttl: 2000,
@@ -110,7 +111,13 @@ export const LOCKS: readonly string[] = [
 /** Faults that can be planted in the processes. The checker must find each. */
 export const PLANTED = ['no-renewal', 'release-without-compare'] as const;
 
-export type ClientName = 'ioredis' | 'node-redis' | 'pg' | 'postgres.js' | 'better-sqlite3';
+export type ClientName =
+  | 'ioredis'
+  | 'node-redis'
+  | 'pg'
+  | 'postgres.js'
+  | 'better-sqlite3'
+  | 'fetch';
 
 /** The clients of a store, by which its processes alternate. */
 const CLIENTS: Readonly<Record<StoreName, readonly ClientName[]>> = {
@@ -119,6 +126,7 @@ const CLIENTS: Readonly<Record<StoreName, readonly ClientName[]>> = {
   postgres: ['pg', 'postgres.js'],
   // Node 20 has no client of its own
   sqlite: ['better-sqlite3'],
+  etcd: ['fetch'],
 };
 
 export function clientOf(store: StoreName, index: number): ClientName {
@@ -131,7 +139,7 @@ export interface WorkerSettings {
   /** Unique in the run: a process that replaces a killed one has another name. */
   readonly name: string;
   readonly store: StoreName;
-  /** Of the lock server, or of the servers of the quorum; the path of the file of SQLite. */
+  /** Of the lock server, or of its members; the path of the file of SQLite. */
   readonly urls: readonly string[];
   /** True if a server of the quorum may lose its memory. */
   readonly forgets: boolean;

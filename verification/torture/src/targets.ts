@@ -1,4 +1,8 @@
 /** The stores that can be tortured, each with its scenario and its faults. */
+import { startEtcdScenario } from './etcd/scenario.js';
+import { etcdLossFaults } from './faults/etcd-loss.js';
+import { etcdMemberFaults } from './faults/etcd-members.js';
+import { etcdProcessFaults } from './faults/etcd-processes.js';
 import { failovers } from './faults/failover.js';
 import { type Fault, FaultContext } from './faults/fault.js';
 import { memoryLossFaults } from './faults/memory-loss.js';
@@ -42,6 +46,11 @@ export async function startTarget(parameters: Parameters): Promise<Target> {
   if (server === 'sqlite') {
     const scenario = await startSqliteScenario(processes, folder);
     return target(scenario, sqliteProcessFaults, () => sqliteFaults(scenario));
+  }
+  if (server === 'etcd') {
+    const scenario = await startEtcdScenario(processes, folder);
+    const faults = [...etcdMemberFaults, ...etcdLossFaults];
+    return target(scenario, etcdProcessFaults, () => faults);
   }
   const scenario =
     size > 1

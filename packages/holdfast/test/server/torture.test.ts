@@ -62,15 +62,18 @@ it.each([
   ['valkey', 3],
   ['postgres', 1],
   ['sqlite', 1],
+  ['etcd', 1],
 ] as const)(
   'no two processes hold one lock on %s (servers: %i)',
   async (server, quorum) => {
-    const { events, problems } = await run({ server, seconds: 5, processes: 6, quorum });
+    // three members of etcd take much of a small machine
+    const processes = server === 'etcd' ? 4 : 6;
+    const { events, problems } = await run({ server, seconds: 5, processes, quorum });
     expect(problems.list()).toEqual([]);
     const kinds = new Set(events.map((event) => (event.e === 'fault' ? event.kind : undefined)));
     expect(kinds.size).toBeGreaterThan(5);
     // each process held a lease after the faults, so there are at least that many
-    expect(events.filter(({ e }) => e === 'grant').length).toBeGreaterThan(6);
+    expect(events.filter(({ e }) => e === 'grant').length).toBeGreaterThan(processes);
     expectDamageFound(events);
   },
   300_000,
@@ -85,6 +88,7 @@ it.each([
   ['redis', 3],
   ['postgres', 1],
   ['sqlite', 1],
+  ['etcd', 1],
 ] as const)(
   'detects two holders of one lock on %s (servers: %i)',
   async (server, quorum) => {

@@ -53,14 +53,13 @@ export function partition(
   fits: (route: Route) => boolean,
 ): ProcessFault {
   return participantFault(kind, fits, async (context, { route }, random) => {
-    const { wire, proxies, gate } = route;
+    const { wire, proxies, gate, gates = [] } = route;
+    const all = [...proxies, ...gates, ...(gate === undefined ? [] : [gate])];
     await wire?.cut(direction);
-    for (const proxy of proxies) proxy.blackhole(direction);
-    gate?.blackhole(direction);
+    for (const proxy of all) proxy.blackhole(direction);
     await context.sleep(between(random, 100, 2.5 * OPTIONS.ttl));
     await wire?.heal();
-    for (const proxy of proxies) proxy.heal();
-    gate?.heal();
+    for (const proxy of all) proxy.heal();
   });
 }
 

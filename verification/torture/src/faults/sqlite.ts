@@ -1,9 +1,7 @@
 /** Faults of a file of SQLite: other programs that use it, its disk, its loss, the wall clock. */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
-import { until } from 'holdfast-testkit';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, pick } from 'holdfast-trials/support/random';
-import type { Participant } from '../participants.js';
 import { LOCKS } from '../settings.js';
 import { serverMicros } from '../scenario.js';
 import { openDatabase } from '../sqlite/client.js';
@@ -134,7 +132,7 @@ const restored: SqliteFault = {
     mkdirSync(copy);
     await scenario.other((database) => database.exec(`VACUUM INTO '${copy}/locks.db'`));
     await context.sleep(between(random, 20, 1500));
-    const all = await claimed(participants.all);
+    const all = await participants.claim();
     context.begin(this.kind);
     const [from, t] = [serverMicros(scenario) - APART, monotonic()];
     await Promise.all(all.map((one) => participants.kill(one)));
@@ -147,21 +145,6 @@ const restored: SqliteFault = {
     return true;
   },
 };
-
-/** Waits until no process has a fault, and keeps them from the next one. */
-async function claimed(all: readonly Participant[]): Promise<readonly Participant[]> {
-  const open = new Set(all);
-  const isLast = (): boolean => {
-    for (const one of open) {
-      if (one.busy) continue;
-      one.busy = true;
-      open.delete(one);
-    }
-    return open.size === 0;
-  };
-  await until(isLast, { within: 60_000 });
-  return all;
-}
 
 /** The faults that are possible on this machine. */
 export function sqliteFaults({ disk, wall }: SqliteScenario): SqliteFault[] {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HoldfastStore, RedisClient } from 'holdfast';
 import { pick, randomFrom } from 'holdfast-trials/support/random';
 import type { Pool } from 'pg';
+import { keyOf, post } from '../etcd/requests.js';
 import { type ClientName, isRegister, quorumOptions, type WorkerSettings } from '../settings.js';
 import type { Library } from './library.js';
 
@@ -29,6 +30,7 @@ export interface Access {
 export async function accessTo(all: WorkerSettings, library: Library): Promise<Access> {
   const { store } = all;
   if (!isRegister(store)) return toServers(all, library);
+  if (store === 'etcd') return toEtcd(all, library);
   return store === 'postgres' ? toPostgres(all, library) : toSqlite(all, library);
 }
 
@@ -81,6 +83,15 @@ async function toSqlite(all: WorkerSettings, library: Library): Promise<Access> 
       const text = 'DELETE FROM holdfast_locks WHERE key = ?';
       return whenFree(file, (database) => database.prepare(text).run(`holdfast:lock:${k}`));
     },
+  };
+}
+
+async function toEtcd({ urls, seed }: WorkerSettings, library: Library): Promise<Access> {
+  const random = randomFrom(seed);
+  const { etcd } = await library.etcd();
+  return {
+    make: () => etcd(urls, { timeout: pick(random, [600, 1500, 3000]), listen: random() < 0.8 }),
+    remove: (k) => post(urls[0] as string, 'kv/deleterange', { key: keyOf(k) }),
   };
 }
 

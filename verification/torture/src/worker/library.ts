@@ -5,12 +5,14 @@
  */
 import { pathToFileURL } from 'node:url';
 import type * as holdfast from 'holdfast';
+import type * as etcd from 'holdfast-etcd';
 import type * as postgres from 'holdfast-postgres';
 import type * as sqlite from 'holdfast-sqlite';
 
 export interface Library extends Pick<typeof holdfast, 'Holdfast' | 'quorum'> {
   postgres(): Promise<typeof postgres>;
   sqlite(): Promise<typeof sqlite>;
+  etcd(): Promise<typeof etcd>;
 }
 
 export async function loadLibrary(): Promise<Library> {
@@ -23,5 +25,6 @@ export async function loadLibrary(): Promise<Library> {
     ...{ Holdfast, quorum },
     postgres: async () => (await beside('holdfast-postgres')) as typeof postgres,
     sqlite: async () => (await beside('holdfast-sqlite')) as typeof sqlite,
+    etcd: async () => (await beside('holdfast-etcd')) as typeof etcd,
   };
 }

@@ -1,0 +1,212 @@
+/**
+ * A proxy of one process in front of one member of etcd. It knows requests and the lines of watches,
+ * and injects faults. It also writes the header `Date`, by a clock of the member that can be wrong.
+ */
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server as Listener,
+  type ServerResponse,
+} from 'node:http';
+import type { Direction } from 'holdfast-testkit';
+
+/** What the proxy does to its requests at the moment. */
+interface Faults {
+  requests: boolean;
+  replies: boolean;
+  messages: boolean;
+  holds: boolean;
+  late: number;
+  /** Called with each request: after how many ms it reaches the member again, if at all. */
+  repeats: () => number | undefined;
+  /** Called with each answer: whether it is lost. */
+  loses: () => 'cut' | 'silence' | undefined;
+}
+
+const NO_FAULTS: Faults = {
+  ...{ requests: false, replies: false, messages: false, holds: false, late: 0 },
+  repeats: () => undefined,
+  loses: () => undefined,
+};
+
+/** The wall clock of a member, in ms. */
+export type MemberClock = () => number;
+
+interface Watch {
+  readonly response: ServerResponse;
+  isSilent: boolean;
+}
+
+export class HttpProxy implements AsyncDisposable {
+  readonly port: number;
+  readonly #target: URL;
+  readonly #clock: MemberClock;
+  readonly #listener: Listener;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #faults: Faults = { ...NO_FAULTS };
+  readonly #watches = new Set<Watch>();
+  /** Bytes were lost, so the connections of these cannot continue. */
+  readonly #damaged = new Set<ServerResponse>();
+  #held: (() => void)[] = [];
+  #isClosed = false;
+
+  private constructor(listener: Listener, target: string, clock: MemberClock) {
+    this.#listener = listener;
+    this.#target = new URL(target);
+    this.#clock = clock;
+    this.port = (listener.address() as { port: number }).port;
+    listener.on('request', (asked, response) => void this.#serve(asked, response));
+  }
+
+  /** @param target the URL of the member */
+  static async start(target: string, clock: MemberClock): Promise<HttpProxy> {
+    const listener = createServer({ keepAliveTimeout: 60_000 });
+    await new Promise<void>((resolve, reject) => {
+      listener.once('error', reject);
+      listener.listen(0, '127.0.0.1', resolve);
+    });
+    return new HttpProxy(listener, target, clock);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  blackhole(direction: Direction): void {
+    this.#faults.requests ||= direction !== 'replies';
+    this.#faults.replies ||= direction !== 'requests';
+  }
+
+  /** Requests arrive when the fault ends, also those that were given up. */
+  holdRequests(): void {
+    this.#faults.holds = true;
+  }
+
+  repeat(repeats: Faults['repeats']): void {
+    this.#faults.repeats = repeats;
+  }
+
+  loseReplies(loses: Faults['loses']): void {
+    this.#faults.loses = loses;
+  }
+
+  delayReplies(ms: number): void {
+    this.#faults.late = ms;
+  }
+
+  dropMessages(): void {
+    this.#faults.messages = true;
+  }
+
+  /** The present watches lose all bytes, and stay open. */
+  silenceWatches(): void {
+    for (const watch of this.#watches) watch.isSilent = true;
+  }
+
+  cut(): void {
+    this.#listener.closeAllConnections();
+  }
+
+  /** Ends all connections, and takes none. */
+  refuse(): void {
+    this.#listener.close();
+    this.cut();
+  }
+
+  heal(): void {
+    Object.assign(this.#faults, NO_FAULTS);
+    for (const response of this.#damaged) response.destroy();
+    this.#damaged.clear();
+    for (const go of this.#held.splice(0)) go();
+    if (!this.#listener.listening && !this.#isClosed) this.#listener.listen(this.port, '127.0.0.1');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()));
+    this.cut();
+    this.#agent.destroy();
+    await closed;
+  }
+
+  async #serve(asked: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => undefined);
+    let body: Buffer;
+    try {
+      body = Buffer.concat(await asked.toArray());
+    } catch {
+      // the client has gone
+      return;
+    }
+    const { requests, holds, repeats } = this.#faults;
+    if (requests) return void this.#damaged.add(response);
+    if (holds) await new Promise<void>((resolve) => this.#held.push(resolve));
+    const again = repeats();
+    if (again !== undefined) setTimeout(() => this.#forward(asked, body), again);
+    this.#forward(asked, body, response);
+  }
+
+  /** @param response undefined: nobody waits for the answer */
+  #forward(asked: IncomingMessage, body: Buffer, response?: ServerResponse): void {
+    const { method, url: path = '/', headers } = asked;
+    const { hostname, port } = this.#target;
+    const isWatch = path === '/v3/watch';
+    if (isWatch && response === undefined) return;
+    const sent = request({ hostname, port, method, path, headers, agent: this.#agent });
+    const fail = (): void => void response?.destroy();
+    sent.on('error', fail);
+    sent.on('response', (answer) => {
+      answer.on('error', fail);
+      if (response === undefined) return void answer.resume();
+      response.writeHead(answer.statusCode ?? 502, {
+        'content-type': answer.headers['content-type'] ?? 'text/plain',
+        date: new Date(this.#clock()).toUTCString(),
+      });
+      if (isWatch) this.#stream(answer, response);
+      else void this.#answer(answer, response);
+    });
+    if (isWatch) response?.on('close', () => sent.destroy());
+    sent.end(body);
+  }
+
+  async #answer(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body: Buffer;
+    try {
+      body = Buffer.concat(await answer.toArray());
+    } catch {
+      return;
+    }
+    const { replies, late, loses } = this.#faults;
+    const loss = loses();
+    if (loss === 'cut') response.destroy();
+    else if (replies || loss === 'silence') this.#damaged.add(response);
+    else if (late > 0) setTimeout(() => response.end(body), late);
+    else response.end(body);
+  }
+
+  /** Passes the lines of a watch on. */
+  #stream(answer: IncomingMessage, response: ServerResponse): void {
+    const watch: Watch = { response, isSilent: false };
+    this.#watches.add(watch);
+    response.on('close', () => this.#watches.delete(watch));
+    response.flushHeaders();
+    let rest = '';
+    answer.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) this.#pass(watch, `${line}\n`);
+    });
+    answer.on('end', () => {
+      if (!watch.isSilent && !this.#faults.replies) response.end();
+    });
+  }
+
+  #pass(watch: Watch, line: string): void {
+    const { messages, replies } = this.#faults;
+    if (watch.isSilent || (messages && line.includes('"events"'))) return;
+    if (replies) this.#damaged.add(watch.response);
+    else watch.response.write(line);
+  }
+}
