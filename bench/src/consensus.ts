@@ -1,8 +1,11 @@
 /**
  * Locks on etcd, beside bare transactions, a put that a watch sees, and the lock of etcd itself:
- * uncontended pairs, and hand-offs between two processes that take turns with one lock.
+ * uncontended pairs, and hand-offs between two processes that take turns with one lock. All of them
+ * send their requests with `node:http`, as Holdfast does; one row has bare transactions with
+ * `fetch`.
  */
 import { fork } from 'node:child_process';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Holdfast } from 'holdfast';
@@ -11,7 +14,7 @@ import { percentile, sleep, startEtcd } from 'holdfast-testkit';
 import { now } from './orders.js';
 import type { Settings } from './settings.js';
 
-const NAMES = ['bare', 'holdfast', 'etcd lock'] as const;
+const NAMES = ['bare', 'bare, fetch', 'holdfast', 'etcd lock'] as const;
 type Name = (typeof NAMES)[number];
 type Take = () => Promise<() => Promise<unknown>>;
 /** What a process of two does. */
@@ -23,7 +26,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 export async function printEtcd({ rounds, sizes }: Settings): Promise<void> {
   await using cluster = await startEtcd({ fsync: true });
   const [endpoint = ''] = cluster.endpoints;
-  const pairs = new Map<Name, number[]>(NAMES.map((name) => [name, []]));
+  const pairs = new Map<Name, Measured[]>(NAMES.map((name) => [name, []]));
   const takes = await Promise.all(NAMES.map((name) => opened(name, endpoint)));
   // the first pairs open connections, and wait for the clock
   for (const take of takes) await pairsOf(take, 3000);
@@ -33,11 +36,13 @@ export async function printEtcd({ rounds, sizes }: Settings): Promise<void> {
     }
   }
   console.log(`etcd ${cluster.version}, one member, fsync`);
-  console.log('uncontended pairs a second, median, and the part of two bare transactions');
-  const bare = percentile(pairs.get('bare') ?? [], 50);
-  for (const [name, rates] of pairs) {
-    const rate = percentile(rates, 50);
-    console.log(`  ${name.padEnd(12)} ${rate.toFixed(0).padStart(6)}  ${(rate / bare).toFixed(3)}`);
+  console.log('uncontended pairs, medians: a second, part of two bare transactions, CPU time');
+  const rateOf = (name: Name): number => median(pairs.get(name) ?? [], 'rate');
+  for (const [name, measured] of pairs) {
+    const rate = rateOf(name);
+    const parts = `${(rate / rateOf('bare')).toFixed(3)}, ${(rate / rateOf('bare, fetch')).toFixed(3)}`;
+    const cpu = median(measured, 'cpu').toFixed(0).padStart(5);
+    console.log(`  ${name.padEnd(12)} ${rate.toFixed(0).padStart(6)}  ${parts}  ${cpu} µs`);
   }
   console.log('two processes: p50 and p99 of a hand-off, or from a put to the watch of the other');
   const ms = 1000 * rounds * sizes.seconds;
@@ -53,9 +58,43 @@ export async function printEtcd({ rounds, sizes }: Settings): Promise<void> {
   process.exit();
 }
 
+/** Pairs for a while: how many a second, and the processor time of this process for one, in µs. */
+interface Measured {
+  readonly rate: number;
+  readonly cpu: number;
+}
+
+function median(all: readonly Measured[], what: keyof Measured): number {
+  const values = all.map((one) => one[what]);
+  return percentile(values, 50);
+}
+
 type Post = <T>(path: string, body: object) => Promise<T>;
 
+const agent = new Agent({ keepAlive: true });
+
+/** Resolves to the answer when it begins. */
+function sent(url: string, body: object, signal?: AbortSignal): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', agent, ...(signal && { signal }) };
+    request(url, options, resolve).on('error', reject).end(JSON.stringify(body));
+  });
+}
+
 const poster =
+  (endpoint: string): Post =>
+  async <T>(path: string, body: object) => {
+    const answer = await sent(`${endpoint}/v3/${path}`, body);
+    return new Promise<T>((resolve, reject) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => (text += part));
+      answer.on('end', () => resolve(JSON.parse(text) as T));
+      answer.on('error', reject);
+    });
+  };
+
+const fetchPoster =
   (endpoint: string): Post =>
   async <T>(path: string, body: object) => {
     const init = { method: 'POST', body: JSON.stringify(body) };
@@ -65,7 +104,8 @@ const poster =
 /** Takes the lock of a key. Resolves to its release. */
 async function opened(name: Name, endpoint: string): Promise<Take> {
   const post = poster(endpoint);
-  if (name === 'bare') return bare(post);
+  if (name === 'bare') return bare(post, name);
+  if (name === 'bare, fetch') return bare(fetchPoster(endpoint), name);
   if (name === 'holdfast') {
     const holdfast = new Holdfast(etcd(endpoint), { localHandOffs: 0 });
     return async () => {
@@ -81,8 +121,8 @@ async function opened(name: Name, endpoint: string): Promise<Take> {
 }
 
 /** Two transactions on one key that name its revision, as a lock and a release must make them. */
-function bare(post: Post): Take {
-  const key = base64('bare');
+function bare(post: Post, name: Name): Take {
+  const key = base64(name);
   const value = base64('x'.repeat(200));
   let mod_revision = '0';
   const swap = async (): Promise<void> => {
@@ -98,11 +138,12 @@ function bare(post: Post): Take {
   };
 }
 
-async function pairsOf(take: Take, ms: number): Promise<number> {
-  const start = now();
+async function pairsOf(take: Take, ms: number): Promise<Measured> {
+  const [start, before] = [now(), process.cpuUsage()];
   let count = 0;
   for (; now() - start < ms; count++) await (await take())();
-  return (1000 * count) / (now() - start);
+  const { user, system } = process.cpuUsage(before);
+  return { rate: (1000 * count) / (now() - start), cpu: (user + system) / count };
 }
 
 /** When a turn began, and when it ended: its release, or the sending of its put. */
@@ -163,12 +204,12 @@ async function puts(endpoint: string, ms: number): Promise<Turn[]> {
 
 /** A process that watches the key of the other. */
 async function watches(endpoint: string, ms: number): Promise<Turn[]> {
-  const body = JSON.stringify({ create_request: { key: base64('put') } });
+  const body = { create_request: { key: base64('put') } };
   const signal = AbortSignal.timeout(ms + 1500);
   const turns: Turn[] = [];
-  const stream = await fetch(`${endpoint}/v3/watch`, { method: 'POST', body, signal });
+  const stream = await sent(`${endpoint}/v3/watch`, body, signal);
   try {
-    for await (const _ of stream.body as unknown as AsyncIterable<Uint8Array>) {
+    for await (const _ of stream) {
       turns.push([now(), now()]);
     }
   } catch {

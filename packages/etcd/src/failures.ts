@@ -37,9 +37,10 @@ const UNSENT = new RegExp(
 /** A request without an answer of HTTP. */
 export function noAnswer(endpoint: string, error: unknown): EtcdFailure {
   const { cause, name, message } = error as Error;
-  const inner = cause as (Error & { code?: string; errors?: readonly Error[] }) | undefined;
-  const code = inner?.code ?? '';
-  const words = inner?.message || inner?.errors?.[0]?.message || message;
+  // `fetch` names the reason as a cause
+  const inner = (cause ?? error) as Error & { code?: string; errors?: readonly Error[] };
+  const { code = '' } = inner;
+  const words = inner.message || inner.errors?.[0]?.message || message;
   const said = name === 'AbortError' ? 'no answer in time' : words;
   const elsewhere = UNSENT.test(code);
   const advice = /CERT|SIGNATURE|ALTNAME/.test(code)

@@ -1,6 +1,6 @@
 /** The stores that can be tortured, each with its scenario and its faults. */
 import { startEtcdScenario } from './etcd/scenario.js';
-import { etcdLossFaults } from './faults/etcd-loss.js';
+import { restoredFromBackup } from './faults/etcd-loss.js';
 import { etcdMemberFaults } from './faults/etcd-members.js';
 import { etcdProcessFaults } from './faults/etcd-processes.js';
 import { failovers } from './faults/failover.js';
@@ -49,7 +49,7 @@ export async function startTarget(parameters: Parameters): Promise<Target> {
   }
   if (server === 'etcd') {
     const scenario = await startEtcdScenario(processes, folder);
-    const faults = [...etcdMemberFaults, ...etcdLossFaults];
+    const faults = [...etcdMemberFaults, restoredFromBackup];
     return target(scenario, etcdProcessFaults, () => faults);
   }
   const scenario =

@@ -21,9 +21,10 @@ describe('in front of a member', () => {
     member = createHttp((asked, response) => {
       void asked.toArray().then((parts) => {
         received.push(Buffer.concat(parts as Buffer[]).toString());
-        if (asked.url !== '/v3/watch') return response.end('answer');
-        response.write('{"created":true}\n{"ev');
-        setTimeout(() => response.write('ents":[]}\n{"created":false}\n'), 20);
+        if (asked.url === '/v3/watch') {
+          response.write('{"created":true}\n{"ev');
+          setTimeout(() => response.write('ents":[]}\n{"created":false}\n'), 20);
+        } else response.end('answer');
       });
     });
     await new Promise<void>((resolve) => member.listen(0, '127.0.0.1', resolve));

@@ -2,12 +2,6 @@
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** The beginning of the states of all locks. */
-export const STATES: { readonly key: string; readonly range_end: string } = {
-  key: base64('holdfast/k/'),
-  range_end: base64('holdfast/k0'),
-};
-
 /** The name of the state of a lock. */
 export const keyOf = (k: string): string => base64(`holdfast/k/holdfast:lock:${k}`);
 

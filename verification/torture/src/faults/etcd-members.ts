@@ -24,7 +24,7 @@ export async function restartMembers(
 ): Promise<void> {
   const { cluster, routes } = scenario;
   // two that were killed start together: one alone has no leader
-  await Promise.all(all.map((at) => cluster.members[at]?.restart()));
+  await Promise.all(all.map(async (at) => cluster.members[at]?.restart()));
   for (const at of all) for (const { gates = [] } of routes) gates[at]?.heal();
 }
 

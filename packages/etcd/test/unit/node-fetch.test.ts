@@ -1,0 +1,85 @@
+/** The usual function for requests, with servers that answer, break off and stay silent. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { noAnswer } from '../../src/failures.js';
+import { nodeFetch } from '../../src/node-fetch.js';
+import { send } from '../../src/transport.js';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+async function serving(listener: RequestListener): Promise<{ server: Server; endpoint: string }> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const terms = { fetch: nodeFetch, path: '/', body: 'ä', ms: 20_000 };
+const ignore = (): void => undefined;
+
+describe('a request', () => {
+  it('has its answer, its header `Date`, and keeps its connection', async () => {
+    const seen: unknown[] = [];
+    const { endpoint } = await serving((asked, response) => {
+      seen.push(asked.socket, asked.headers['content-length'], asked.headers['content-type']);
+      asked.resume().on('end', () => response.end('ö'.repeat(100_000)));
+    });
+    const dates: (string | null)[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const text = await send({ ...terms, endpoint }, (date) => dates.push(date));
+      expect(text).toBe('ö'.repeat(100_000));
+    }
+    expect(dates.map((one) => Date.parse(one ?? ''))).not.toContain(Number.NaN);
+    expect(seen).toEqual([seen[0], '2', 'application/json', seen[0], '2', 'application/json']);
+  });
+
+  it('to a port without a server is known to be unsent', async () => {
+    const { server, endpoint } = await serving(ignore);
+    await new Promise((resolve) => server.close(resolve));
+    await expect(send({ ...terms, endpoint }, ignore)).rejects.toMatchObject({
+      ...{ kind: 'unanswered', elsewhere: true, message: expect.stringContaining('ECONNREFUSED') },
+    });
+  });
+
+  it('without an answer in time fails, and may have been executed', async () => {
+    const { endpoint } = await serving(ignore);
+    await expect(send({ ...terms, endpoint, ms: 20 }, ignore)).rejects.toMatchObject({
+      ...{ kind: 'unanswered', elsewhere: false, message: `${endpoint}: no answer in time` },
+    });
+  });
+
+  it('whose answer breaks off, or stays incomplete, fails', async () => {
+    const { endpoint } = await serving((asked, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('half');
+      if (asked.url === '/cut') setTimeout(() => response.destroy(), 20);
+    });
+    await expect(send({ ...terms, endpoint, path: '/cut' }, ignore)).rejects.toMatchObject({
+      ...{ kind: 'unanswered', elsewhere: false },
+    });
+    await expect(send({ ...terms, endpoint, ms: 50 }, ignore)).rejects.toMatchObject({
+      ...{ kind: 'unanswered', elsewhere: false },
+    });
+  });
+});
+
+it('the body is a stream, which ends with the signal', async () => {
+  const { endpoint } = await serving((_, response) => response.write('line\n'));
+  const control = new AbortController();
+  const init = { method: 'POST', headers: {}, body: '{}', signal: control.signal } as const;
+  const { body } = await nodeFetch(endpoint, init);
+  const parts = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  expect(Buffer.from((await parts.next()).value as Uint8Array).toString()).toBe('line\n');
+  const next = parts.next();
+  control.abort();
+  const error = await next.catch((reason: unknown) => reason);
+  expect(noAnswer(endpoint, error)).toMatchObject({ kind: 'unanswered', elsewhere: false });
+});
