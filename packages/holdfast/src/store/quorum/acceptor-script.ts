@@ -27,7 +27,7 @@
  * Clients send the time of the quorum, because the clock of a server may be wrong; only `s` is of
  * the server's clock.
  */
-import { LEFT_MAX, LONG_MAX, LONG_MS, UNUSED, PROMISE_MS } from './acceptor.js';
+import { LEFT_MAX, LONG_MAX, LONG_MS, OLD_UNTIL, PROMISE_MS, UNUSED } from './acceptor.js';
 
 export const TEXT: string = `
 local op = ARGV[1]
@@ -90,15 +90,16 @@ if marker[5] and tonumber(marker[5]) > tonumber(from) then from = marker[5] end
 if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end
 local r = redis.call('HMGET', key, 'p', 'b', 'o', 'l')
 local left = r[4] or ''
-local function tell(owner, name)
+local function tell(owner, name, mark)
   local secret, channel = string.match(owner, '^(%S*) (.*)$')
   if not secret then return end
-  redis.pcall('PUBLISH', channel, '>' .. redis.sha1hex(secret .. ' ' .. name) .. ' ' .. name)
+  local proof = redis.sha1hex(secret .. ' ' .. name)
+  redis.pcall('PUBLISH', channel, '>' .. mark .. proof .. ' ' .. name)
 end
 local function no(more)
   if more == '' or #left + #more > ${LEFT_MAX} then return { 'no', t[1], t[2], r[1], '' } end
   redis.call('HSET', key, 'l', left == '' and more or left .. '\\n' .. more)
-  if left == '' then tell(r[3] or '', ARGV[6]) end
+  if left == '' then tell(r[3] or '', ARGV[6], '') end
   return { 'no', t[1], t[2], r[1], 'kept' }
 end
 if op == 'look' then
@@ -144,7 +145,8 @@ if ARGV[8] ~= '' then redis.pcall('PUBLISH', ARGV[8], ballot .. ' ' .. ARGV[9] .
 for i = 12, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
 if left ~= '' then
   if ARGV[8] ~= '' then
-    tell(ARGV[10], ARGV[11])
+    local till = tonumber(string.match(left, '^%["[^"]*",(%d+)') or 0)
+    tell(ARGV[10], ARGV[11], till < now + ${OLD_UNTIL} and '!' or '')
     left = ''
   else
     redis.call('HDEL', key, 'l')

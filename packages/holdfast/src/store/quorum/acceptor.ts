@@ -60,8 +60,20 @@ export const ownerText = (secret: string, channel: string): string => `${secret}
 /** The owner of a promise that will probably not be used soon; it does not stay. */
 export const UNUSED = '-';
 
+/** How long a command may be left, in µs. */
+export const LEAVE: Micros = 1_500_000;
+/** The next owner collects a command at once that was left so long ago, in µs. */
+const OLD: Micros = 20_000;
+/** The first command is that old if it may be applied until then, or earlier. */
+export const OLD_UNTIL: Micros = LEAVE - OLD;
+
+export function isOld(left: string, now: Micros): boolean {
+  return Number(/^\["[^"]*",(\d+)/.exec(left)?.[1] ?? 0) < now + OLD_UNTIL;
+}
+
 /** Tells an owner that a server keeps commands for it. `proof` shows its secret. */
-export const leftText = (proof: string, key: string): string => `>${proof} ${key}`;
+export const leftText = (proof: string, key: string, old: boolean): string =>
+  `>${old ? '!' : ''}${proof} ${key}`;
 
 export const URGENT: Asker = { owner: '', yields: 0 };
 

@@ -10,6 +10,7 @@ import {
   type Acceptor,
   type Asker,
   type GuardTerms,
+  isOld,
   LEFT_MAX,
   leftText,
   LONG_MAX,
@@ -154,13 +155,13 @@ export class MemoryAcceptor implements Acceptor {
     return { status: 'no', time, promised, kept };
   }
 
-  #tell(owner: string, key: string): void {
+  #tell(owner: string, key: string, old = false): void {
     const space = owner.indexOf(' ');
     if (space < 0) return;
     const proof = createHash('sha1')
       .update(`${owner.slice(0, space)} ${key}`)
       .digest('hex');
-    this.#publish({ channel: owner.slice(space + 1), text: leftText(proof, key) });
+    this.#publish({ channel: owner.slice(space + 1), text: leftText(proof, key, old) });
   }
 
   async collect(key: string, channel: string): Promise<string> {
@@ -198,7 +199,7 @@ export class MemoryAcceptor implements Acceptor {
       this.#publish({ ...handOver, text: `${ballot} ${handOver.text}${value}` });
     }
     for (const { channel, text } of messages) this.#publish({ channel, text: `${ballot} ${text}` });
-    if (left !== '') this.#tell(owner, key);
+    if (left !== '') this.#tell(owner, key, isOld(left, now));
     return yes(noted.mark, handOver === undefined ? entry.left : '');
   }
 

@@ -17,6 +17,7 @@
  * applies them with its next change:
  *
  *     >proof key                     by the server, when the first command is left
+ *     >!proof key                    at a hand-over, if that was some time ago
  *     <number proof answer           with the change that applies a command
  *
  * Invariants: one process uses a ballot, once. One server keeps a command and gives it to one
@@ -32,6 +33,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Errand, Leaving, PeerListener, Peers } from '../register/peers.js';
 import type { Message } from '../register/register.js';
+import { LEAVE } from './acceptor.js';
 import { type Letters, NO_LETTERS, Posted } from './letters.js';
 import type { Members } from './members.js';
 import { ANSWERED, HANDED, TOLD } from './quorum-channel.js';
@@ -39,10 +41,10 @@ import { Recent, type Versions } from './versions.js';
 
 const TOKENS_MAX = 200;
 
-/** How long a command may be left, in µs. */
-const LEAVE: Micros = 1_500_000;
 /** An owner that has not changed the key for this long, in ms, collects commands. */
 const COLLECT_MS = 10;
+/** The longest time for which it waits for old commands before it changes the key, in ms. */
+const GATHER_MS = 5;
 
 export interface Handed {
   readonly key: string;
@@ -70,7 +72,8 @@ export class QuorumPeers implements Peers {
   readonly #left = new Map<string, (answer: string | undefined) => void>();
   readonly #tokens = new Recent<readonly string[]>();
   /** Servers that keep commands for a version that is not here yet. */
-  readonly #early = new Recent<number>();
+  readonly #early = new Recent<readonly [server: number, old: boolean]>();
+  readonly #gathering = new Map<string, Promise<void>>();
   #count = 0;
 
   constructor(members: Members, versions: Versions, parts: PeerParts) {
@@ -160,34 +163,51 @@ export class QuorumPeers implements Peers {
 
   told(message: string, server: number): void {
     const space = message.indexOf(' ');
-    const [proof, key] = [message.slice(TOLD.length, space), message.slice(space + 1)];
+    const old = message[TOLD.length] === '!';
+    const [proof, key] = [message.slice(old ? 2 : 1, space), message.slice(space + 1)];
     const isProvenBy = (secret: string): boolean => isEqual(keptProof(secret, key), proof);
     if (!this.secretsFor(key).some(isProvenBy)) throw new TypeError('a message without a proof');
-    if (this.#versions.of(key) === undefined) this.#early.set(key, server);
-    else this.#collectLater(key, server);
+    if (this.#versions.of(key) === undefined) this.#early.set(key, [server, old]);
+    else this.#collectLater(key, server, old);
   }
 
   handedOver(key: string): void {
-    const server = this.#early.get(key);
+    const early = this.#early.get(key);
     this.#early.delete(key);
-    if (server !== undefined) this.#collectLater(key, server);
+    if (early !== undefined) this.#collectLater(key, ...early);
   }
 
-  /** Collects commands, unless a vote will bring them soon. */
-  #collectLater(key: string, server: number): void {
+  gathering(key: string): Promise<void> | undefined {
+    return this.#gathering.get(key);
+  }
+
+  /**
+   * Collects commands, unless a vote will bring them soon. Old ones were passed on from owner to
+   * owner, none of which had the time, so the next change of this one waits for them.
+   */
+  #collectLater(key: string, server: number, old: boolean): void {
+    if (old) return this.#gather(key, server);
     const version = this.#versions.of(key);
     this.#parts.clock.after(COLLECT_MS, () => {
-      if (version === this.#versions.of(key)) this.#collect(key, server);
+      if (version === this.#versions.of(key)) void this.#collect(key, server);
     });
   }
 
-  #collect(key: string, server: number): void {
+  #gather(key: string, server: number): void {
+    if (this.#gathering.has(key)) return;
+    const gathering = new Promise<void>((resolve) => {
+      const timer = this.#parts.clock.after(GATHER_MS, resolve);
+      void this.#collect(key, server).then(() => resolve(timer.cancel()));
+    });
+    this.#gathering.set(key, gathering);
+    void gathering.then(() => this.#gathering.delete(key));
+  }
+
+  async #collect(key: string, server: number): Promise<void> {
     const own = this.#parts.own();
     if (own === undefined) return;
-    this.#members.all[server]?.acceptor.collect(key, own).then(
-      (lines) => this.received(key, lines),
-      () => undefined,
-    );
+    const lines = await this.#members.all[server]?.acceptor.collect(key, own).catch(() => '');
+    this.received(key, lines ?? '');
   }
 
   answered(message: string): boolean {

@@ -66,6 +66,8 @@ export interface Peers {
   answerTo(errand: Errand, reply: string): Message;
   /** The register's clock is not ahead of this. */
   latest(): Micros;
+  /** Resolves when commands of others, which this process collects, are here or late. */
+  gathering?(key: string): Promise<void> | undefined;
   /** How long a key counts as about to be changed by another process, in ms. */
   stays(): number;
 }

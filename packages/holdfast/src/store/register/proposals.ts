@@ -41,7 +41,7 @@ import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
 import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
 
-const BATCH_MAX = 500;
+const BATCH_MAX = 2000;
 /** The commands of a proposal fail after so many lost races. */
 const ATTEMPTS_MAX = 100;
 /** The pause after a lost race; later ones grow to 8 times this. */
@@ -161,6 +161,8 @@ export class Proposals {
       this.#looks = false;
       const wait = this.#wait();
       if (wait) await wait;
+      const gathering = this.#parts.register.peers?.gathering?.(this.#name);
+      if (gathering) await gathering;
       const batch = this.#pending.splice(0, BATCH_MAX);
       try {
         const taken = await this.#propose(batch);

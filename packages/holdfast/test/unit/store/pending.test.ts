@@ -50,6 +50,24 @@ it('commands of others that a server may also keep are not applied', async () =>
   }
 });
 
+it('a change waits for commands of others that are on their way', async () => {
+  const clock = new VirtualClock();
+  let arrived = (): void => undefined;
+  let gathering: Promise<void> | undefined = new Promise((resolve) => (arrived = resolve));
+  const peers: Peers = { ...at(0), gathering: () => gathering };
+  const register = Object.assign(new MemoryRegister(clock), { peers });
+  const store = new RegisterStore(register, { clock });
+  const ask = (id: string): KeyCommand => asking(id, { key: 'k', capacity: 1 });
+  const replies = Promise.all(store.execute([ask('own')]));
+  await clock.advance(10);
+  peers.listener?.asked('holdfast:lock:k', JSON.stringify(ask('theirs')), left(1).errand as Errand);
+  gathering = undefined;
+  arrived();
+  expect(await clock.until(replies)).toMatchObject([{ status: 'granted' }]);
+  const { state } = await clock.until(register.read('holdfast:lock:k'));
+  expect(state).toContain('theirs');
+});
+
 it('the tokens of other processes do not count as own ones, nor push them out', async () => {
   const clock = new VirtualClock();
   const expected: string[] = [];

@@ -212,6 +212,19 @@ describe('a command', () => {
     expect(other.asked).toHaveLength(1);
   });
 
+  it('that owners pass on is collected at once when it is old', async () => {
+    await leave();
+    let [from, to] = [other, one];
+    for (const isOld of [false, false, false, true]) {
+      expect([...one.asked, ...other.asked]).toHaveLength(0);
+      await clock.advance(5);
+      const { version } = from.handed.at(-1) as Versioned;
+      await from.set('next', to.channel, version);
+      expect(to.asked).toHaveLength(isOld ? 1 : 0);
+      [from, to] = [to, from];
+    }
+  });
+
   it('is not left if the owner has not changed the key for a while', async () => {
     await clock.advance(150);
     const read = await clock.until(one.register.readFree('k', [{ command: '{}' }], false));
