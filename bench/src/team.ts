@@ -31,14 +31,8 @@ export class Team implements AsyncDisposable {
     const workers = Array.from({ length: processes }, () =>
       spawnWorker(file, { args: [JSON.stringify(given)], env }),
     );
-    const team = new Team(workers);
-    try {
-      await Promise.all(workers.map((worker) => worker.next('ready', { within: START_MS })));
-    } catch (error) {
-      await team[Symbol.asyncDispose]();
-      throw error;
-    }
-    return team;
+    await ready(workers, START_MS);
+    return new Team(workers);
   }
 
   /** All workers do the same at the same time. Rejects if one fails or exceeds `within` ms. */
@@ -47,8 +41,22 @@ export class Team implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker[Symbol.asyncDispose]()));
+    await end(this.workers);
   }
+}
+
+/** Rejects, and ends all workers, if one is not ready within so many ms. */
+export async function ready(workers: readonly Worker[], within: number): Promise<void> {
+  try {
+    await Promise.all(workers.map((worker) => worker.next('ready', { within })));
+  } catch (error) {
+    await end(workers);
+    throw error;
+  }
+}
+
+export async function end(workers: readonly Worker[]): Promise<void> {
+  await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()));
 }
 
 let orders = 0;
@@ -59,6 +67,15 @@ export async function askOne<O extends Order>(
   order: O,
   within: number,
 ): Promise<Orders[O['do']]['result']> {
+  return (await answerOf(worker, order, within)) as Orders[O['do']]['result'];
+}
+
+/** What a worker answers to an order. */
+export async function answerOf(
+  worker: Worker,
+  order: { readonly do: string },
+  within: number,
+): Promise<unknown> {
   const id = `done ${orders++}`;
   worker.messages.length = 0;
   await worker.send({ type: 'order', order, id });
@@ -66,6 +83,6 @@ export async function askOne<O extends Order>(
     const text = error.message.replace(`no message ${id}`, `no answer to ${order.do}`);
     throw new Error(text, { cause: error });
   });
-  if (typeof reason === 'string') throw new Error(reason);
-  return result as Orders[O['do']]['result'];
+  if (typeof reason === 'string') throw new Error(`${order.do}: ${reason}`);
+  return result;
 }

@@ -1,6 +1,7 @@
 /** The processes of a load. */
 import { spawnWorker, type Worker } from 'holdfast-testkit';
 import type { Answer, Given, Order } from './orders.js';
+import { answerOf, end, ready } from '../team.js';
 import type { Site } from './sites.js';
 
 const START_MS = 300_000;
@@ -13,8 +14,6 @@ export interface TeamSettings {
   readonly shared?: boolean;
   readonly ttl?: number;
 }
-
-let orders = 0;
 
 export class Team implements AsyncDisposable {
   readonly #workers: readonly Worker[];
@@ -32,19 +31,14 @@ export class Team implements AsyncDisposable {
       const env = { NODE_NO_WARNINGS: '1' };
       return spawnWorker(file, { args: [JSON.stringify(given)], env });
     });
-    const team = new Team(workers);
-    try {
-      await Promise.all(workers.map((worker) => worker.next('ready', { within: START_MS })));
-    } catch (error) {
-      await team[Symbol.asyncDispose]();
-      throw error;
-    }
-    return team;
+    await ready(workers, START_MS);
+    return new Team(workers);
   }
 
   /** All processes do it at the same time; the sum of what they answer. */
   async ask(order: Order): Promise<Answer> {
-    const answers = await Promise.all(this.#workers.map((worker) => askOne(worker, order)));
+    const asked = this.#workers.map((worker) => answerOf(worker, order, ORDER_MS));
+    const answers = (await Promise.all(asked)) as Answer[];
     const sum = (name: keyof Answer): number => answers.reduce((all, one) => all + one[name], 0);
     return {
       ...{ cpu: sum('cpu'), heap: sum('heap'), done: sum('done') },
@@ -53,15 +47,6 @@ export class Team implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker[Symbol.asyncDispose]()));
+    await end(this.#workers);
   }
-}
-
-async function askOne(worker: Worker, order: Order): Promise<Answer> {
-  const id = `order ${orders++}`;
-  worker.messages.length = 0;
-  await worker.send({ type: 'order', order, id });
-  const { answer, reason } = await worker.next(id, { within: ORDER_MS });
-  if (typeof reason === 'string') throw new Error(`${order.do}: ${reason}`);
-  return answer as Answer;
 }

@@ -190,7 +190,7 @@ async function answer(order: Order): Promise<Answer> {
 const send = (message: object): void => void process.send?.(message);
 process.on('message', ({ order, id }: { readonly order: Order; readonly id: string }) => {
   answer(order).then(
-    (found) => send({ type: id, answer: found }),
+    (found) => send({ type: id, result: found }),
     (error: unknown) => send({ type: id, reason: String(error) }),
   );
 });

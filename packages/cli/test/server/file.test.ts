@@ -3,25 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Cli, cli } from '../cli.js';
+import { cli } from '../cli.js';
+import { runsInTurn } from '../runs-in-turn.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
 const url = `sqlite:${join(folder, 'locks.db')}`;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a command under a lock in a file', () => {
-  it('runs, is shown, keeps others out, and lets the next one run', async () => {
-    await using running = new Cli(['run', 'job', '--url', url, '--', 'cat']);
-    const look = (): ReturnType<typeof cli> => cli(['ls', '--url', url, '--json']);
-    await expect.poll(async () => (await look()).stdout, { timeout: 20_000 }).toContain('"job"');
-    const busy = await cli(['run', 'job', '-n', '--url', url, '--', 'echo', 'ran']);
-    expect(busy).toMatchObject({ code: 75, stdout: '' });
-    expect((await cli(['doctor', '--url', url])).code).toBe(0);
-    const next = cli(['run', 'job', '--url', url, '--', 'echo', 'ran']);
-    running.endInput();
-    expect(await running.exited).toMatchObject({ code: 0 });
-    expect(await next).toMatchObject({ code: 0, stdout: 'ran\n' });
-  });
+  it('runs, is shown, keeps others out, and lets the next one run', () => runsInTurn(url));
 
   it('is not run if the file cannot be used', async () => {
     const run = (...args: string[]): ReturnType<typeof cli> =>

@@ -3,16 +3,15 @@
  * the same random traffic, on every supported server. Planted faults show that this test can fail.
  */
 import fc from 'fast-check';
-import { type Server, type ServerName, startServer } from 'holdfast-testkit';
-import { Redis } from 'ioredis';
+import type { ServerName } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DifferentialServer, SEED } from '../support/differential-server.js';
 import { faulty } from '../support/faults.js';
 import { GateDifferential, loadGateScripts } from '../support/gate-differential.js';
 import { GATE_FAULTS } from '../support/gate-faults.js';
 import { type GateStep, gateTraffic, longHistory } from '../support/gate-traffic.js';
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
-const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 300;
 /** A fault counts as missed when this many sequences do not find it. */
 const FAULT_RUNS = 1000;
@@ -53,40 +52,17 @@ const COVERAGE: Record<string, number> = {
   'not counted': 2000,
 };
 
-let server: Server;
-let redis: Redis;
-
-async function start(name: ServerName): Promise<void> {
-  server = await startServer({ server: name });
-  redis = new Redis(server.port, server.host);
-}
-
-async function stop(): Promise<void> {
-  redis.disconnect();
-  await server.stop();
-}
-
-async function using<T>(
-  replace: Record<string, string>,
-  use: (differential: GateDifferential) => Promise<T>,
-): Promise<T> {
-  const differential = new GateDifferential(redis, await loadGateScripts(redis, replace));
-  const subscriber = redis.duplicate();
-  try {
-    await differential.listen(subscriber);
-    return await use(differential);
-  } finally {
-    subscriber.disconnect();
-  }
-}
+const server = new DifferentialServer<GateStep[], GateDifferential>(
+  async (redis, replace) => new GateDifferential(redis, await loadGateScripts(redis, replace)),
+);
 
 describe.each(SERVERS)('gates on %s', (name) => {
-  beforeAll(() => start(name));
-  afterAll(stop);
+  beforeAll(() => server.start(name));
+  afterAll(() => server.stop());
 
   it('the scripts reply, push and store the same as the engine', async () => {
     console.log(`gates on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
-    await using({}, async (differential) => {
+    await server.using({}, async (differential) => {
       const property = fc.asyncProperty(gateTraffic, (steps) => differential.run(steps));
       await fc.assert(property, { seed: SEED, numRuns: RUNS });
       const { seen } = differential;
@@ -99,24 +75,15 @@ describe.each(SERVERS)('gates on %s', (name) => {
   });
 
   it('the scripts and the engine agree on a history longer than the retention', async () => {
-    await using({}, (differential) => differential.run(longHistory(70)));
+    await server.using({}, (differential) => differential.run(longHistory(70)));
   });
 });
 
 describe('the differential test of gates detects', () => {
-  beforeAll(() => start('redis'));
-  afterAll(stop);
+  beforeAll(() => server.start('redis'));
+  afterAll(() => server.stop());
 
-  it.each(GATE_FAULTS.map((one) => [one.name, one] as const))('%s', async (_, fault) => {
-    await using(faulty(fault), async (differential) => {
-      const run = (steps: GateStep[]): Promise<void> => differential.run(steps);
-      const details = await fc.check(fc.asyncProperty(gateTraffic, run), {
-        ...{ seed: SEED, numRuns: FAULT_RUNS, endOnFailure: true },
-        examples: [[longHistory(70)]],
-      });
-      expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
-      // an error of the script or of the test does not count as a detected difference
-      expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
-    });
-  });
+  it.each(GATE_FAULTS.map((one) => [one.name, one] as const))('%s', (_, fault) =>
+    server.finds(faulty(fault), gateTraffic, FAULT_RUNS, [longHistory(70)]),
+  );
 });

@@ -1,4 +1,5 @@
 /** What the adapters share. */
+import type { ScanPage } from './port.js';
 
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
@@ -21,6 +22,18 @@ export function scriptWords(
 ): string[] {
   const names = prefix === '' ? keys : keys.map((key) => prefix + key);
   return [...command, `${keys.length}`, ...names, ...args];
+}
+
+/** A page of SCAN, from a client that sends words. */
+export async function scanPage(
+  send: (words: string[]) => Promise<unknown>,
+  from: string,
+  match: string,
+  count: number,
+): Promise<ScanPage> {
+  const page = await send(['SCAN', from, 'MATCH', match, 'COUNT', `${count}`]);
+  const [cursor, keys] = page as [string, string[]];
+  return { cursor, keys };
 }
 
 /** A `keyPrefix` may be bytes. */

@@ -87,11 +87,12 @@ function scriptCommandOf(
 
     override toWritable(): string {
       const { args } = this;
-      const words = new Array<string>(2 * args.length + 2);
-      words[0] = `*${args.length + 1}\r\n$7\r\nevalsha`;
+      const words = [`*${args.length + 1}\r\n$7\r\nevalsha`];
+      words.length = 2 * args.length + 2;
       let at = 1;
       for (const arg of args) {
-        words[at++] = lengthWord(Buffer.byteLength(arg));
+        const length = Buffer.byteLength(arg);
+        words[at++] = LENGTHS[length] ?? `$${length}`;
         words[at++] = arg;
       }
       words[at] = '';
@@ -105,9 +106,8 @@ function scriptCommandOf(
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
 
+/** The words for lengths, of which most calls have the same. */
 const LENGTHS = Array.from({ length: 128 }, (_, length) => `$${length}`);
-
-const lengthWord = (length: number): string => LENGTHS[length] ?? `$${length}`;
 
 function commandClassOf(client: Client): CommandClass | undefined {
   try {

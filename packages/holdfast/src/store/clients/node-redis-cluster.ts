@@ -1,10 +1,10 @@
 /** The port for a cluster client of node-redis 5 and 6. */
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
-import { attempt, prefixOf, scriptWords } from './common.js';
+import { attempt, prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 import { subscribeShard } from './node-redis-subscription.js';
-import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import type { ClientPort, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
 import { notReady } from './state.js';
 
@@ -67,14 +67,11 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
         ? send(['EVAL', source], keys, args)
         : sendTo(client, at, ['EVAL', source], args),
 
-    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
-      return scanMasters(addresses(), cursor, async (address, at) => {
-        const words = ['SCAN', at, 'MATCH', match, 'COUNT', `${count}`];
+    scan: (cursor, match, count) =>
+      scanMasters(addresses(), cursor, async (address, at) => {
         const node = await nodeAt(address);
-        const [next, keys] = (await node.sendCommand(words, COMMAND_OPTIONS)) as [string, string[]];
-        return { cursor: next, keys };
-      });
-    },
+        return scanPage((words) => node.sendCommand(words, COMMAND_OPTIONS), at, match, count);
+      }),
 
     // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),

@@ -1,9 +1,9 @@
 /** The port for a Sentinel client of node-redis 5 and 6. */
-import { prefixOf, scriptWords } from './common.js';
+import { prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import type { MasterFinder } from './master-commands.js';
 import { subscribeOnce } from './node-redis-subscription.js';
-import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import type { ClientPort, ScriptCall } from './port.js';
 import { notReady } from './state.js';
 
 /** A Sentinel client of node-redis 5 or 6: `createSentinel({ name, sentinelRootNodes: […] })`. */
@@ -41,11 +41,8 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
 
     eval: (source, keys, args) => send(['EVAL', source], keys, args),
 
-    async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
-      const words = ['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`];
-      const [next, keys] = (await (await commands).send(words)) as [string, string[]];
-      return { cursor: next, keys };
-    },
+    scan: (cursor, match, count) =>
+      scanPage(async (words) => (await commands).send(words), cursor, match, count),
 
     // the client does not replace its connection, see `sentinel`
     subscribe: () => Promise.reject(new Error('a Sentinel client cannot subscribe')),

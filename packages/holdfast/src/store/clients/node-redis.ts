@@ -1,9 +1,9 @@
 /** The port for node-redis, the package `redis` or `@redis/client`, versions 5 and 6. */
-import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import { notReady } from './state.js';
-import type { ClientPort, RawOutcome, ScanPage, ScriptCall } from './port.js';
+import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
 
 /**
  * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The members are
@@ -65,11 +65,8 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
       return send(['EVAL', source], keys, args);
     },
 
-    async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
-      const words = ['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`];
-      const [next, keys] = (await client.sendCommand(words, COMMAND_OPTIONS)) as [string, string[]];
-      return { cursor: next, keys };
-    },
+    scan: (cursor, match, count) =>
+      scanPage((words) => client.sendCommand(words, COMMAND_OPTIONS), cursor, match, count),
 
     subscribe: (channel, listener) => subscribe(client, channel, listener),
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),

@@ -215,8 +215,8 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
 
 function queued(now: number, ticket: number, list: readonly unknown[]): T.Queued {
   const reply = { status: 'queued', now, ticket, next: Number(list[3]) } as const;
-  const ahead = list[4];
-  return ahead === undefined || ahead === null ? reply : { ...reply, ahead: String(ahead) };
+  const hasNone = list[4] === undefined || list[4] === null;
+  return hasNone ? reply : { ...reply, ahead: String(list[4]) };
 }
 
 function absent(op: T.Op, now: number): T.Reply {

@@ -1,0 +1,77 @@
+/** The server of a differential test, its drivers, and the search for a planted fault. */
+import fc from 'fast-check';
+import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
+
+/** `HOLDFAST_SEED` repeats a run. */
+export const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+/** Drives the engine and the scripts; throws at the first difference. */
+interface Driver<S> {
+  readonly operations: number;
+  /** Subscribes to the live channels. */
+  listen(subscriber: Redis): Promise<void>;
+  run(steps: S): Promise<void>;
+}
+
+/** The texts of scripts by file, which replace the real ones. */
+type Replaced = Record<string, string>;
+
+export class DifferentialServer<S, D extends Driver<S>> {
+  readonly #make: (redis: Redis, replace: Replaced) => Promise<D>;
+  #server!: Server;
+  #redis!: Redis;
+
+  /** @param make a driver, whose scripts are loaded */
+  constructor(make: (redis: Redis, replace: Replaced) => Promise<D>) {
+    this.#make = make;
+  }
+
+  get version(): string {
+    return this.#server.version;
+  }
+
+  async start(name: ServerName): Promise<void> {
+    this.#server = await startServer({ server: name });
+    this.#redis = new Redis(this.#server.port, this.#server.host);
+  }
+
+  async stop(): Promise<void> {
+    this.#redis.disconnect();
+    await this.#server.stop();
+  }
+
+  async using(replace: Replaced, work: (differential: D) => Promise<void>): Promise<void> {
+    const differential = await this.#make(this.#redis, replace);
+    const subscriber = this.#redis.duplicate();
+    try {
+      await differential.listen(subscriber);
+      await work(differential);
+    } finally {
+      subscriber.disconnect();
+    }
+  }
+
+  /**
+   * A planted fault is found.
+   * @param runs the sequences after which it counts as missed
+   */
+  async finds(
+    replace: Replaced,
+    traffic: fc.Arbitrary<S>,
+    runs: number,
+    examples: readonly S[] = [],
+  ): Promise<void> {
+    await this.using(replace, async (differential) => {
+      const run = (steps: S): Promise<void> => differential.run(steps);
+      const details = await fc.check(fc.asyncProperty(traffic, run), {
+        ...{ seed: SEED, numRuns: runs, endOnFailure: true },
+        examples: examples.map((steps): [S] => [steps]),
+      });
+      expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
+      // an error of the script or of the test does not count as a detected difference
+      expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
+    });
+  }
+}
