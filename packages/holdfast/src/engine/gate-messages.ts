@@ -88,6 +88,8 @@ export interface GateStatus {
   readonly missing: number;
   /** Microseconds until the current generation may expire, or 0. */
   readonly next: Micros;
+  /** The channels that are told when this generation ends; 0 unless it is closed. */
+  readonly waiting: number;
 }
 
 /** The key is a gate of another kind, or with another count. */

@@ -112,10 +112,12 @@ function status(gate: Gate, now: Micros, generation: number, id: string): G.Gate
   const arrivals = generation === current ? gate.arrivals : past;
   const sure = generation === current || generation === pastGeneration;
   const rank = sure ? (arrivals.get(id) ?? -1) : -1;
+  const fate = gate.fate(generation);
   return {
-    ...{ status: 'gate', now, generation, fate: gate.fate(generation) },
+    ...{ status: 'gate', now, generation, fate },
     ...{ reason: gate.reasonOf(generation), rank, sure },
     ...{ current, missing, next: gate.next(now), count: gate.count },
+    waiting: fate === 'closed' ? gate.channels.size : 0,
   };
 }
 
@@ -125,5 +127,5 @@ function other({ kind, count }: Gate, now: Micros): G.GateOther {
 
 function none(now: Micros, generation: number): G.GateStatus {
   const about = { generation, fate: 'unknown', reason: '', rank: -1, sure: false } as const;
-  return { status: 'gate', now, ...about, current: 0, missing: 0, next: 0, count: 0 };
+  return { status: 'gate', now, ...about, current: 0, missing: 0, next: 0, count: 0, waiting: 0 };
 }

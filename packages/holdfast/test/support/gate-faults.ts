@@ -18,6 +18,8 @@ export const GATE_FAULTS: readonly Fault[] = [
     "'HEXISTS', arrivals, id) == 0",
     "'HLEN', gate) > 0",
   ),
+  fault('those who wait are not counted', gate, "redis.call('HLEN', gate) - 1 or 0", '0 or 0'),
+  fault('a change is not saved', gate, 'if summary == seen then', 'if seen then'),
   fault('opens one too early', arrive, 'g.missing - by)', 'g.missing - by - 1)'),
   fault('each arrival counts one', arrive, 'g.missing - by)', 'g.missing - 1)'),
   fault('an arrival of an old generation counts', gate, 'generation < g.since then', 'false then'),

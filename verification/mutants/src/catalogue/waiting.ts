@@ -81,6 +81,30 @@ export const WAITING: readonly Mutant[] = [
     elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
   },
   {
+    name: 'a waiter at a gate never asks again',
+    mistake: 'in a crowd it relies on the push that tells the end',
+    edits: [
+      {
+        file: 'primitives/gates/gate-queue.js',
+        find: 'Math.min(WINDOWS_MAX,',
+        replace: 'Math.max(1e6,',
+      },
+    ],
+    elsewhere: 'test/unit/idle-gates.test.ts',
+  },
+  {
+    name: 'a wait limit that passes while a waiter at a gate rests',
+    mistake: 'the call ends without asking whether the gate has opened',
+    edits: [
+      {
+        file: 'primitives/gates/gate-waiters.js',
+        find: 'line.rest === 0) {',
+        replace: 'true) {',
+      },
+    ],
+    elsewhere: 'test/unit/idle-gates.test.ts',
+  },
+  {
     name: 'a wait limit that passes in a pause',
     mistake: 'the call goes on until the pause ends',
     edits: [{ file: 'acquire/call.js', find: 'limits.ask(call);', replace: '' }],

@@ -185,8 +185,10 @@ function valuesOf(op: T.KeyCommand['op'], reply: T.Reply): unknown[] {
     case 'parked':
       return [];
     case 'gate': {
-      const { generation, fate, reason, rank, sure, current, missing, next } = reply;
-      return [generation, fate, reason, rank, sure ? 1 : 0, current, missing, next];
+      const { generation, fate, reason, rank, sure, current, missing } = reply;
+      const { next, count, waiting } = reply;
+      const first = [generation, fate, reason, rank, sure ? 1 : 0, current, missing];
+      return [...first, next, count, waiting];
     }
     case 'other':
       return [reply.kind, reply.count];

@@ -1,10 +1,13 @@
 /**
  * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
- * third of the lifetime of their arrivals, and once per claim window: a lost push delays them by no
- * more (I5).
+ * third of the lifetime of their arrivals, and once in each period: a lost push delays them by no
+ * more (I5). A period is a claim window, or longer if many processes wait: together they send about
+ * `POLLS` polls in a claim window
+ * ([decision 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
+import type { Settings } from '../../base/options.js';
 import { growing } from '../../base/retry.js';
 import type { GateWaiter } from './gate-waiter.js';
 
@@ -12,31 +15,51 @@ import type { GateWaiter } from './gate-waiter.js';
 const PAST_END_MS = 1;
 /** The pauses after polls without an answer: the push may be lost too. */
 const AGAIN = growing(100, 5000);
+/** The polls of all processes in a claim window, while no period is the longest. */
+const POLLS = 64;
+const WINDOWS_MAX = 16;
 
 export class GateQueue {
   readonly waiters: Set<GateWaiter> = new Set();
   polling = false;
+  /** How many processes wait, as the store said last. */
+  crowd = 0;
+  readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #poll: (line: GateQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
   #failures = 0;
 
-  constructor(clock: Clock, poll: (line: GateQueue) => void) {
-    this.#clock = clock;
+  constructor(settings: Settings, poll: (line: GateQueue) => void) {
+    this.#settings = settings;
+    this.#clock = settings.clock;
     this.#poll = poll;
   }
 
-  period(claimWindow: number, pushed: boolean): number {
-    let period = claimWindow;
-    for (const { subject } of this.waiters) period = Math.min(period, subject.ttl / 3);
-    return pushed ? period : period / 4;
+  /** Without pushes only polls find the end, so they come four times as often. */
+  period(pushed: boolean): number {
+    const { claimWindow, randomSource } = this.#settings;
+    let longest = Number.POSITIVE_INFINITY;
+    for (const { subject } of this.waiters) longest = Math.min(longest, subject.ttl / 3);
+    if (!pushed) return Math.min(claimWindow, longest) / 4;
+    if (this.rest === 0) return Math.min(claimWindow, longest);
+    // those that began to wait together do not poll together
+    return Math.min(this.rest * (0.6 + 0.4 * randomSource.fraction()), longest);
+  }
+
+  /** The longest period of a process in a crowd, in ms; 0 without a crowd. */
+  get rest(): number {
+    const windows = Math.min(WINDOWS_MAX, (1.25 * this.crowd) / POLLS);
+    return windows <= 1 ? 0 : windows * this.#settings.claimWindow;
   }
 
   /** Plans the next poll, in `next` µs (0: nothing is due) or after the period. */
   plan(next: Micros, period: number): void {
     if (this.waiters.size === 0) return;
-    const due = next === 0 ? period : Math.min(next / 1000 + PAST_END_MS, period);
+    const { claimWindow, randomSource } = this.#settings;
+    const late = this.rest === 0 ? 0 : claimWindow * randomSource.fraction();
+    const due = next === 0 ? period : Math.min(next / 1000 + PAST_END_MS + late, period);
     const at = this.#clock.now() + due;
     if (at >= this.#pollAt) return;
     this.disarm();

@@ -74,7 +74,7 @@ export class GateWaiters {
     if (signal?.aborted) return Promise.reject(aborted(key, signal.reason));
     const waiter = new GateWaiter(subject, request, this.#parts.nextId(), this.#clock.now());
     this.#waiters.add(waiter);
-    const late = (): void => this.#giveUp(waiter, endOfWait(waiter));
+    const late = (): void => this.#late(waiter);
     waiter.limit(this.#clock, late, (reason) => this.#giveUp(waiter, aborted(key, reason)));
     void this.#ask(waiter);
     return waiter.promise;
@@ -86,6 +86,17 @@ export class GateWaiters {
     for (const waiter of [...this.#waiters]) {
       this.#giveUp(waiter, gateClosed(waiter.subject.key));
     }
+  }
+
+  /** A wait that ends while its process rests in a crowd asks the store once more. */
+  #late(waiter: GateWaiter): void {
+    const { key, kind } = waiter.subject;
+    const line = this.#lines.get(`${waiter.generation} ${kind} ${key}`);
+    if (!waiter.lined || waiter.overdue || line === undefined || line.rest === 0) {
+      return this.#giveUp(waiter, endOfWait(waiter));
+    }
+    waiter.overdue = true;
+    line.look();
   }
 
   async #ask(waiter: GateWaiter): Promise<void> {
@@ -198,12 +209,14 @@ export class GateWaiters {
     const { wake } = this.#parts;
     let line = this.#lines.get(name);
     if (line === undefined) {
-      line = new GateQueue(this.#clock, (due) => void this.#poll(due));
+      line = new GateQueue(this.#settings, (due) => void this.#poll(due));
       this.#lines.set(name, line);
     }
     const joined = line;
     joined.waiters.add(waiter);
+    joined.crowd = reply.waiting;
     waiter.lined = true;
+    waiter.hear(this.#clock.now() + joined.rest);
     wake.enter();
     waiter.cleanUp(() => {
       joined.waiters.delete(waiter);
@@ -220,7 +233,7 @@ export class GateWaiters {
   }
 
   #period(line: GateQueue): number {
-    return line.period(this.#settings.claimWindow, this.#parts.wake.channel !== '');
+    return line.period(this.#parts.wake.channel !== '');
   }
 
   /** Keeps arrivals alive, and learns the state of the generation. */
@@ -256,12 +269,18 @@ export class GateWaiters {
       this.#unheard(waiters, error);
       return false;
     }
+    if (reply.status !== 'other') line.crowd = reply.waiting;
+    const isOpen = reply.status !== 'other' && reply.fate === 'open';
+    if (isOpen && address.channel !== '' && waiters.some(({ settled }) => !settled)) {
+      this.#parts.wake.missed(subject.key);
+    }
     for (const waiter of waiters) {
       if (waiter.settled) continue;
-      waiter.hear(this.#clock.now());
+      waiter.hear(this.#clock.now() + line.rest);
       waiter.channel = address.channel;
       if (reply.status === 'other') this.#giveUp(waiter, otherGate(subject.key, reply));
       else if (reply.fate !== 'closed') this.#ended(waiter, reply);
+      else if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
     }
     if (reply.status !== 'other') line.plan(reply.next, this.#period(line));
     return true;
@@ -271,8 +290,10 @@ export class GateWaiters {
     const now = this.#clock.now();
     for (const waiter of waiters) {
       waiter.trouble = error;
-      if (now - waiter.heardAt < this.#settings.unreachableAfter) continue;
-      this.#giveUp(waiter, failures.unreachable(waiter.subject.key, error));
+      const isOver = now - waiter.heardAt >= this.#settings.unreachableAfter;
+      if (isOver || waiter.overdue) {
+        this.#giveUp(waiter, failures.unreachable(waiter.subject.key, error));
+      }
     }
   }
 

@@ -29,7 +29,7 @@ export function gateReply(raw: unknown): T.GateReply {
 }
 
 function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
-  const [generation, fate, reason, rank, sure, current, missing, next, count] = list;
+  const [generation, fate, reason, rank, sure, current, missing, next, count, waiting] = list;
   return {
     status: 'gate',
     now,
@@ -42,6 +42,7 @@ function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
     missing: Number(missing),
     next: Number(next),
     count: Number(count),
+    waiting: Number(waiting),
   };
 }
 

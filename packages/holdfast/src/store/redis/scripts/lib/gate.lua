@@ -55,9 +55,12 @@ if g then redis.call('PEXPIREAT', gate, forget_at()) end
 
 local function flush()
   local at = forget_at()
-  redis.call('HSET', gate, 's', cmsgpack.pack(
+  local summary = cmsgpack.pack(
     g.kind, g.count, g.generation, g.since, g.missing, g.ends, g.retention, g.past, g.arrived,
-    g.remembered, unpack(g.broken)))
+    g.remembered, unpack(g.broken))
+  -- no other field has changed, and each key has its expiry
+  if summary == seen then return end
+  redis.call('HSET', gate, 's', summary)
   for _, name in ipairs({ gate, arrivals, past, expiries }) do
     redis.call('PEXPIREAT', name, at)
   end
@@ -191,14 +194,16 @@ local function status(generation, id)
   if sure and id ~= '' then
     rank = tonumber(redis.call('HGET', generation == g.generation and arrivals or past, id) or -1)
   end
+  local how = fate(generation)
+  local waiting = how == 'closed' and redis.call('HLEN', gate) - 1 or 0
   return {
-    'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
-    g.generation, g.missing, next_due(), g.count,
+    'gate', now, generation, how, reason_of(generation), rank, sure and 1 or 0,
+    g.generation, g.missing, next_due(), g.count, waiting,
   }
 end
 
 local function none(generation)
-  return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0, 0 }
+  return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0, 0, 0 }
 end
 
 -- As in lib/peek-to-write.lua.
