@@ -1,5 +1,6 @@
 /**
- * What idle waiters cost: programs that wait for one lock that stays held. Each has an instance of
+ * What idle waiters cost: programs that wait for one lock that stays held, at a closed latch or
+ * barrier, or at a condition without a signal. Each has an instance of
  * its own, with a wake connection of its own, as in processes of their own; they share the client
  * for commands. Counts the commands, the calls inside scripts and the CPU time of the server.
  */
@@ -10,6 +11,10 @@ import { readServer, type ServerReading, since } from './server-readings.js';
 import type { Settings } from './settings.js';
 
 const SIZES = { quick: [1, 20], full: [1, 100, 1000, 4000] };
+const AT = ['mutex', 'latch', 'barrier', 'condition'] as const;
+type At = (typeof AT)[number];
+/** No generation ends and no lease expires meanwhile. */
+const TTL_MS = 600_000;
 /** Longer than the longest pause of a waiter, so each one polls at least once. */
 const WINDOW_MS = { quick: 2000, full: 20_000 };
 /** The time in which the waiters reach their pauses. */
@@ -20,12 +25,16 @@ export async function printIdle({ server, quick }: Settings): Promise<void> {
   const size = quick ? 'quick' : 'full';
   await using target = await startServer({ server });
   console.log('idle waiters of one key, each in an instance of its own: the server, a second');
-  console.log('  waiters  polls  inner calls of a poll  µs of a poll  CPU of the server');
-  for (const count of SIZES[size]) {
-    const { reading, seconds } = await measure(target, count, size);
+  console.log('  waiters at a  polls  inner calls of a poll  µs of a poll  CPU of the server');
+  const loads = AT.flatMap((at) => {
+    const counts = at === 'mutex' ? SIZES[size] : SIZES[size].slice(-2);
+    return counts.map((count) => ({ at, count }));
+  });
+  for (const { at, count } of loads) {
+    const { reading, seconds } = await measure(target, at, count, size);
     const polls = reading.scripts / seconds;
     const columns = [
-      `${count}`.padStart(9),
+      `  ${count} ${at}`.padEnd(14),
       polls.toFixed(0).padStart(6),
       (reading.calls / reading.scripts - 1).toFixed(1).padStart(22),
       (reading.scriptTime / reading.scripts).toFixed(0).padStart(13),
@@ -37,6 +46,7 @@ export async function printIdle({ server, quick }: Settings): Promise<void> {
 
 async function measure(
   target: Server,
+  at: At,
   count: number,
   size: 'quick' | 'full',
 ): Promise<{ reading: ServerReading; seconds: number }> {
@@ -47,12 +57,21 @@ async function measure(
   const instances = Array.from({ length: count }, () => new Holdfast(clients));
   const end = new AbortController();
   try {
-    const held = await holder.mutex(KEY).acquire({ ttl: 600_000, renew: false });
-    const asked = instances.map(async (one) =>
-      one.mutex(KEY).acquire({ wait: Number.POSITIVE_INFINITY, signal: end.signal }),
+    const key = `${KEY}:${at}`;
+    const isQueue = at === 'mutex';
+    const held = isQueue
+      ? await holder.mutex(key).acquire({ ttl: TTL_MS, renew: false })
+      : undefined;
+    const waits = Promise.allSettled(
+      instances.map(async (one) => waitAt(one, at, key, count, end.signal)),
     );
-    const waits = Promise.allSettled(asked);
-    const all = async (): Promise<boolean> => (await holder.inspect(KEY))?.waiterCount === count;
+    const all = async (): Promise<boolean> => {
+      if (at === 'latch' || at === 'barrier') {
+        return (await holders.hlen(`holdfast:{${key}}:g`)) > count;
+      }
+      const found = await holder.inspect(key);
+      return (isQueue ? found?.waiterCount : found?.parkedCount) === count;
+    };
     await until(all, { within: 60_000, every: 100, what: `${count} waiters` });
     await sleep(SETTLING_MS[size]);
     const [before, from] = [await readServer(target), performance.now()];
@@ -61,10 +80,36 @@ async function measure(
     const seconds = (performance.now() - from) / 1000;
     end.abort();
     await waits;
-    await held.release();
+    await held?.release();
     return { reading, seconds };
   } finally {
     await Promise.all([holder, ...instances].map(async (one) => one.close()));
     for (const client of [holders, clients]) client.disconnect();
+  }
+}
+
+async function waitAt(
+  holdfast: Holdfast,
+  at: At,
+  key: string,
+  count: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const limits = { wait: Number.POSITIVE_INFINITY, signal };
+  if (at === 'latch') return holdfast.latch(key, { count: 1, ttl: TTL_MS }).await(limits);
+  if (at === 'barrier') {
+    await holdfast.barrier(key, { parties: count + 1 }).await(limits);
+    return;
+  }
+  const mutex = holdfast.mutex(key);
+  if (at === 'mutex') {
+    await mutex.acquire(limits);
+    return;
+  }
+  const lease = await mutex.acquire();
+  try {
+    await mutex.condition('signalled').await(lease, limits);
+  } finally {
+    await lease.release();
   }
 }

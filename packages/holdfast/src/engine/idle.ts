@@ -24,6 +24,8 @@ import { processOf } from './processes.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
+/** The polls of all parked waiters in a period. */
+const PARKED_POLLS = 64;
 /** So many places get one period more; the first ones get none. */
 const PLACES = 8;
 const PERIODS_MAX = 16;
@@ -42,6 +44,21 @@ export function pauseOf({ queue }: Resource, id: string, period: number): number
   others.delete(processOf(id));
   if (others.size < PROCESSES) return 0;
   return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
+}
+
+/**
+ * Of a process whose waiters are all parked: it polls in its share of their number, so all
+ * processes together send about `PARKED_POLLS` polls in a period. It polls several times in a
+ * retention.
+ */
+export function parkedPause(
+  parked: number,
+  own: number,
+  period: number,
+  retention: number,
+): number {
+  const share = Math.floor(parked / (PARKED_POLLS * own));
+  return Math.min(PERIODS_MAX, share, Math.floor(retention / (4 * period))) * period;
 }
 
 export function askPaused(resource: Resource, context: CommandContext): void {

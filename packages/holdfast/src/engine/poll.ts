@@ -6,7 +6,7 @@
  * place, is reported as absent, and gets the reason when it repeats the request. A process that
  * only waits, far from the head, may pause, see `idle.ts`.
  */
-import { pauseOf } from './idle.js';
+import { parkedPause, pauseOf } from './idle.js';
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
@@ -42,8 +42,13 @@ export function poll(
     return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
   });
   const [first] = ids;
-  const waits = first !== undefined && standings.every((one) => one.status === 'queued');
-  const pause = waits && period > 0 ? pauseOf(resource, first, period) : 0;
+  const all = (status: string): boolean => standings.every((one) => one.status === status);
+  let pause = 0;
+  if (first !== undefined && period > 0) {
+    if (all('queued')) pause = pauseOf(resource, first, period);
+    else if (all('parked'))
+      pause = parkedPause(resource.parking.size, ids.length, period, retention);
+  }
   if (pause > 0) resource.processes.polled(first as string, now, patience, pause, period);
   return { status: 'polled', now, next: next(resource, context), standings, pause };
 }

@@ -46,8 +46,15 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('wait: the record is not kept for longer', [wait, 'kept_until(forget, expires)', 'forget']),
   fault('poll: a process pauses of which one acquisition does not wait', [
     poll,
-    "if standings[index][1] ~= 'queued' then period = 0 end",
-    '',
+    '(index == 1 or how == all) and how',
+    'how',
+  ]),
+  fault('poll: parked waiters do not pause', [poll, "all == 'parked' then", 'false then']),
+  fault('poll: a process of many parked waiters pauses', [poll, '64 * #ids', '64']),
+  fault('poll: a parked waiter is forgotten in its pause', [
+    poll,
+    'math.min(16, share, math.floor(retention / (4 * period)))',
+    'math.min(16, share)',
   ]),
   fault('poll: a pause is not recorded', [
     poll,

@@ -130,9 +130,34 @@ const questionsBehind = (held: Step): readonly Named[] => {
   ];
 };
 
+const park = (name: string): Step[] => [
+  ask(`${name}.h`),
+  literally(
+    {
+      ...{ op: 'park', key: 'k1', id: `${name}.h`, as: `${name}.w`, condition: 'c' },
+      ...{ want: 'signal', ttl: 1000, claim: 1000, fair: false, channel: '', token: '', meta: '' },
+      ...{ maxParked: 1e6, patience: 6000, retention },
+    },
+    7,
+  ),
+];
+const parkedWaiters: Named = [
+  'polls of parked waiters: of one, of two of a process, and soon forgotten',
+  [
+    ...Array.from({ length: 140 }, (_, place) => park(`q${place}`)).flat(),
+    polls(['q3.w']),
+    polls(['q4.w', 'q5.w']),
+    polls(['q6.w', 'q7.w', 'q8.w']),
+    polls(['q9.w', 'gone']),
+    literally({ ...pollOf(['q10.w'], 1000), retention: 4000 }),
+    polls(['q11.w'], 0),
+  ],
+];
+
 const longHeld = { ttl: 60_000 };
 /** The record of a lease with an owner is not plain. */
 export const rarePauses: readonly Named[] = [
+  parkedWaiters,
   ...pausesBehind(ask('h.held', longHeld)),
   ...questionsBehind(ask('h.held', longHeld)),
   ...[pausesBehind, questionsBehind]

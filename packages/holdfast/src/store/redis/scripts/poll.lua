@@ -85,14 +85,18 @@ for _, id in ipairs(ids) do
   if w then rejoin(w) end
 end
 serve('')
-local pause = 0
+local pause, all = 0, nil
 for index, id in ipairs(ids) do
   standings[index] = standing(id)
-  if standings[index][1] ~= 'queued' then period = 0 end
+  local how = standings[index][1]
+  all = (index == 1 or how == all) and how
 end
-if period > 0 and #ids > 0 then
+if period > 0 and all == 'queued' then
   pause = pause_of(ids[1], first_waiters(), redis.call('ZRANK', queue, ids[1]))
-  process_polled(ids[1], patience, pause, period)
+elseif period > 0 and all == 'parked' then
+  local share = math.floor(parked_count() / (64 * #ids))
+  pause = math.min(16, share, math.floor(retention / (4 * period))) * period
 end
+if pause > 0 then process_polled(ids[1], patience, pause, period) end
 flush()
 return { 'polled', now, next_expiry(), standings, pause }
