@@ -17,7 +17,7 @@ const PAST_END_MS = 1;
 const AGAIN = growing(100, 5000);
 /** The polls of all processes in a claim window, while no period is the longest. */
 const POLLS = 64;
-const WINDOWS_MAX = 16;
+const WINDOWS_MAX = 20;
 
 export class GateQueue {
   readonly waiters: Set<GateWaiter> = new Set();
@@ -30,6 +30,8 @@ export class GateQueue {
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
   #failures = 0;
+  /** Of the present period, in [0, 1). */
+  #luck: number | undefined;
 
   constructor(settings: Settings, poll: (line: GateQueue) => void) {
     this.#settings = settings;
@@ -45,7 +47,8 @@ export class GateQueue {
     if (!pushed) return Math.min(claimWindow, longest) / 4;
     if (this.rest === 0) return Math.min(claimWindow, longest);
     // those that began to wait together do not poll together
-    return Math.min(this.rest * (0.6 + 0.4 * randomSource.fraction()), longest);
+    this.#luck ??= randomSource.fraction();
+    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), longest);
   }
 
   /** The longest period of a process in a crowd, in ms; 0 without a crowd. */
@@ -79,6 +82,7 @@ export class GateQueue {
 
   look(): void {
     this.disarm();
+    this.#luck = undefined;
     this.#poll(this);
   }
 
