@@ -40,7 +40,8 @@ export async function printEtcd({ rounds, sizes }: Settings): Promise<void> {
   const rateOf = (name: Name): number => median(pairs.get(name) ?? [], 'rate');
   for (const [name, measured] of pairs) {
     const rate = rateOf(name);
-    const parts = `${(rate / rateOf('bare')).toFixed(3)}, ${(rate / rateOf('bare, fetch')).toFixed(3)}`;
+    const partOf = (bare: Name): string => (rate / rateOf(bare)).toFixed(3);
+    const parts = `${partOf('bare')}, ${partOf('bare, fetch')}`;
     const cpu = median(measured, 'cpu').toFixed(0).padStart(5);
     console.log(`  ${name.padEnd(12)} ${rate.toFixed(0).padStart(6)}  ${parts}  ${cpu} µs`);
   }

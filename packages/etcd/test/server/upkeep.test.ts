@@ -1,4 +1,4 @@
-/** Old keys, findings, TLS, and clocks that are set. */
+/** Old keys, the cost of a lock, findings, TLS, and clocks that are set. */
 import { request as httpsRequest } from 'node:https';
 import { Holdfast } from 'holdfast';
 import { makeCertificate, startEtcd, until } from 'holdfast-testkit';
@@ -42,6 +42,17 @@ it('states that may be forgotten are removed with later calls, and others stay',
   );
   expect((await register.read('kept')).state).toBe('x');
   expect(await countOf('sweep/w/')).toBeLessThan(100);
+});
+
+it('a lock and its release take a transaction each, and read nothing', async () => {
+  const faults = new FaultyFetch();
+  const holdfast = test.instance({ localHandOffs: 0 }, { fetch: faults.fetch });
+  await holdfast.mutex('pair').run(() => undefined);
+  faults.paths.length = 0;
+  for (let count = 0; count < 10; count += 1) await holdfast.mutex('pair').run(() => undefined);
+  // some requests are for the clock
+  const requests = faults.paths.filter((path) => path !== '/version');
+  expect(requests).toEqual(Array.from({ length: 20 }, () => '/v3/kv/txn'));
 });
 
 describe('clocks', () => {

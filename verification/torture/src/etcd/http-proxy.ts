@@ -1,6 +1,6 @@
 /**
- * A proxy of one process in front of one member of etcd. It knows requests and the lines of watches,
- * and injects faults. It also writes the header `Date`, by a clock of the member that can be wrong.
+ * A proxy of one process in front of one member of etcd. It knows requests and the lines of
+ * watches, and injects faults. It also writes the header `Date`, by a clock that can be wrong.
  */
 import {
   Agent,
@@ -148,7 +148,7 @@ export class HttpProxy implements AsyncDisposable {
     this.#forward(asked, body, response);
   }
 
-  /** @param response undefined: nobody waits for the answer */
+  /** @param response undefined: the answer is dropped */
   #forward(asked: IncomingMessage, body: Buffer, response?: ServerResponse): void {
     const { method, url: path = '/', headers } = asked;
     const { hostname, port } = this.#target;
