@@ -13,16 +13,24 @@ const terms = { keepAlive: true, timeout: UNUSED_MS };
 const plainAgent = new PlainAgent(terms);
 const tlsAgent = new TlsAgent(terms);
 
-export const nodeFetch: FetchFunction = (url, { body, ...init }) =>
+export const nodeFetch: FetchFunction = (url, { method, headers, body, signal }) =>
   new Promise((resolve, reject) => {
     const isPlain = url.startsWith('http:');
     const agent = isPlain ? plainAgent : tlsAgent;
     const request = isPlain ? plainRequest : tlsRequest;
-    const sent = request(url, { ...init, agent }, (answer) => {
-      const { statusCode: status = 0, headers } = answer;
-      const get = (name: string): string | null => (headers[name] as string | undefined) ?? null;
+    const sent = request(url, { method, headers, agent }, (answer) => {
+      const { statusCode: status = 0, headers: got } = answer;
+      const get = (name: string): string | null => (got[name] as string | undefined) ?? null;
       resolve({ status, headers: { get }, text: () => textOf(answer), body: answer });
     });
+    const stop = (): void => {
+      // with an error, or with the option `signal`, the connection would emit one, perhaps when the
+      // answer has just ended and no listener is left
+      sent.destroy();
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', stop);
+    sent.on('close', () => signal.removeEventListener('abort', stop));
     sent.on('error', reject);
     sent.end(body);
   });

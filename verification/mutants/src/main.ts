@@ -25,7 +25,7 @@ import { type Provoked, provoke, type Run } from './provoke.js';
 import { tryOut } from './try-out.js';
 
 const PAGE: string = fileURLToPath(new URL('../../../verification/mutants.md', import.meta.url));
-const STORES = ['redis', 'postgres', 'sqlite'] as const;
+const STORES = ['redis', 'postgres', 'sqlite', 'etcd'] as const;
 /** A crowd takes its time on a busy machine. */
 const HANGS_MS = 300_000;
 

@@ -13,7 +13,7 @@ export interface Edit {
 }
 
 /** The packages that a mistake can be planted in. */
-export type PackageName = 'postgres' | 'sqlite';
+export type PackageName = 'postgres' | 'sqlite' | 'etcd';
 
 /** A simulation: a quorum of servers, or a register. */
 export type World = 'quorum' | 'register';

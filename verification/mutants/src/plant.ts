@@ -17,7 +17,7 @@ import type { Edit, Mutant } from './mutant.js';
 const ROOT: string = fileURLToPath(new URL('../../..', import.meta.url));
 const DIST: string = join(ROOT, 'packages/holdfast/dist');
 /** The packages for other stores, by their folders, and the clients that they load. */
-const STORES = ['postgres', 'sqlite'];
+const STORES = ['postgres', 'sqlite', 'etcd'];
 const CLIENTS = ['pg', 'postgres', 'better-sqlite3'];
 
 const TOOLS: string = new URL('../../../tools/generate-lua.mjs', import.meta.url).href;

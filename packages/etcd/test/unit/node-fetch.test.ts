@@ -1,6 +1,7 @@
 /** The usual function for requests, with servers that answer, break off and stay silent. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { sleep, until } from 'holdfast-testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { noAnswer } from '../../src/failures.js';
 import { nodeFetch } from '../../src/node-fetch.js';
@@ -71,15 +72,40 @@ describe('a request', () => {
   });
 });
 
-it('the body is a stream, which ends with the signal', async () => {
-  const { endpoint } = await serving((_, response) => response.write('line\n'));
-  const control = new AbortController();
-  const init = { method: 'POST', headers: {}, body: '{}', signal: control.signal } as const;
-  const { body } = await nodeFetch(endpoint, init);
-  const parts = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  expect(Buffer.from((await parts.next()).value as Uint8Array).toString()).toBe('line\n');
-  const next = parts.next();
-  control.abort();
-  const error = await next.catch((reason: unknown) => reason);
-  expect(noAnswer(endpoint, error)).toMatchObject({ kind: 'unanswered', elsewhere: false });
+describe('the body', () => {
+  const opened = async (control: AbortController): Promise<AsyncIterable<Uint8Array>> => {
+    const { endpoint } = await serving((_, response) => response.write('line\n'));
+    const init = { method: 'POST', headers: {}, body: '{}', signal: control.signal } as const;
+    return (await nodeFetch(endpoint, init)).body as AsyncIterable<Uint8Array>;
+  };
+
+  it('is a stream, which ends with the signal', async () => {
+    const control = new AbortController();
+    const parts = (await opened(control))[Symbol.asyncIterator]();
+    expect(Buffer.from((await parts.next()).value as Uint8Array).toString()).toBe('line\n');
+    const next = parts.next();
+    control.abort();
+    const error = await next.catch((reason: unknown) => reason);
+    expect(noAnswer('http://a', error)).toMatchObject({ kind: 'unanswered', elsewhere: false });
+  });
+
+  it('whose last part is read when the signal comes is no error of the process', async () => {
+    const errors: unknown[] = [];
+    const heard = (error: unknown): number => errors.push(error);
+    process.on('uncaughtException', heard);
+    try {
+      const { endpoint } = await serving((_, response) => response.end('line\n'));
+      const control = new AbortController();
+      const init = { method: 'POST', headers: {}, body: '{}', signal: control.signal } as const;
+      const { body } = await nodeFetch(endpoint, init);
+      const answer = body as IncomingMessage;
+      await answer[Symbol.asyncIterator]().next();
+      control.abort();
+      await until(() => answer.closed);
+      await sleep(20);
+      expect(errors).toEqual([]);
+    } finally {
+      process.off('uncaughtException', heard);
+    }
+  });
 });

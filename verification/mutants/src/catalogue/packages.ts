@@ -62,7 +62,35 @@ const SQLITE: readonly Mutant[] = [
   },
 ];
 
+const ETCD: readonly Mutant[] = [
+  {
+    name: 'any version is replaced',
+    mistake: 'a swap replaces a state that another process has changed',
+    edits: [
+      edit(
+        'etcd',
+        'etcd-register.js',
+        'return { txn: { compare, success }',
+        'return { txn: { success }',
+      ),
+    ],
+  },
+  {
+    name: 'one clock counts',
+    mistake: 'the clock of the leases is that of the first member instead of the median',
+    edits: [
+      edit(
+        'etcd',
+        'clocks.js',
+        'const known = this.#all.map((one) => one.at(at));',
+        'const known = this.#all.slice(0, 1).map((one) => one.at(at));',
+      ),
+    ],
+  },
+];
+
 export const PACKAGES: Readonly<Record<PackageName, readonly Mutant[]>> = {
   postgres: POSTGRES,
   sqlite: SQLITE,
+  etcd: ETCD,
 };
