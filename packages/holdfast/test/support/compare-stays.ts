@@ -31,7 +31,14 @@ export async function compareStays(
     } else {
       const handOver = random() < 0.7 ? { channel: 'two', text: '=' } : undefined;
       const next = ballotOf(now + 1, any(['1', '2']));
-      const proposal = { ballot, now, next, owner: any(owners.slice(2)), value: `v${step}`, keep: 60_000 };
+      const proposal = {
+        ballot,
+        now,
+        next,
+        owner: any(owners.slice(2)),
+        value: `v${step}`,
+        keep: 60_000,
+      };
       const rest = { messages: [], fence: 0, grows: true, handOver };
       await compare((one) => one.accept(key, { ...proposal, ...rest }));
     }

@@ -16,7 +16,8 @@
     id         string  the arrival
     by         int     arrivals to count
   REPLY
-    gate now generation fate reason rank sure current missing next agreed waiting | other now kind count
+    gate now generation fate reason rank sure current missing next agreed waiting
+    | other now kind count
 ]]
 --- @include "lib/gate-arguments.lua"
 local channel = ARGV[7]

@@ -14,7 +14,8 @@
     retention  ms
     reason     string  why the generation is broken, used if it is not open
   REPLY
-    gate now generation fate reason rank sure current missing next agreed waiting | other now kind count
+    gate now generation fate reason rank sure current missing next agreed waiting
+    | other now kind count
 ]]
 --- @include "lib/gate-arguments.lua"
 local reason = ARGV[7]
