@@ -15,8 +15,8 @@ export interface Edit {
 /** The packages that a mistake can be planted in. */
 export type PackageName = 'postgres' | 'sqlite' | 'etcd';
 
-/** A simulation: a quorum of servers, or a register. */
-export type World = 'quorum' | 'register';
+/** A simulation: of one server, a quorum of servers, or a register. */
+export type World = 'server' | 'quorum' | 'register';
 
 export interface Mutant {
   readonly name: string;

@@ -16,10 +16,14 @@ describe('the simulator finds', () => {
   it.each(MUTANTS.filter(({ rare, elsewhere }) => rare === undefined && elsewhere === undefined))(
     '$name',
     async (mutant) => {
-      const { by, text } = await hunt(mutant, SEEDS);
+      const { by, text, seed } = await hunt(mutant, SEEDS);
       expect(by).toBeTypeOf('string');
       // the mutant must run: a crash at start is no finding
       expect(by, text).not.toBe('crashes');
+      if (seed !== mutant.seed) return;
+      const { world = 'server' } = mutant;
+      const asItIs = await hunt(undefined, { ...SEEDS, from: seed, seeds: 1, world });
+      expect(asItIs.by, asItIs.text).toBeUndefined();
     },
   );
 

@@ -12,6 +12,7 @@ export const REVIEW_DOUBT: readonly Mutant[] = [
         replace: '',
       },
     ],
+    seed: 11,
   },
   {
     name: 'warning without a danger',
@@ -23,5 +24,6 @@ export const REVIEW_DOUBT: readonly Mutant[] = [
         replace: 'terms.expiringBefore',
       },
     ],
+    seed: 40,
   },
 ];

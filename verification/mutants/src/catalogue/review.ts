@@ -67,6 +67,7 @@ export const REVIEW: readonly Mutant[] = [
     mistake: 'the store forgets the waiters of one process after the first thousand',
     edits: [polls('from < polled.length; from += POLL_MAX', 'from < 1; from += POLL_MAX')],
     rare: true,
+    seed: 1055,
   },
   {
     name: 'silence is no sign of death',
@@ -136,6 +137,7 @@ export const REVIEW: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 259,
   },
   {
     name: 'close does not wait for requests',

@@ -94,6 +94,7 @@ export const ROOTS: readonly Mutant[] = [
     mistake: 'fair tasks join the entry of earlier ones, before those of other processes',
     edits: [roots('queue.open = !queue.fair;', '')],
     rare: true,
+    seed: 132,
   },
   {
     name: 'a fair root serves all tasks of its process',
@@ -137,6 +138,7 @@ export const ROOTS: readonly Mutant[] = [
       ),
     ],
     rare: true,
+    seed: 116,
   },
   {
     name: 'maxHold reaches the next task',
@@ -170,15 +172,16 @@ export const ROOTS: readonly Mutant[] = [
       ),
     ],
     rare: true,
+    seed: 6,
   },
   {
     name: 'a root ends before the withdrawals',
     mistake: 'the end of a root overtakes the withdrawal of an entry whose task it has served',
     edits: [
-      roots('queue.withdraw();\n        // while', '// while'),
-      roots('queue.withdraw();\n            this.tidy', 'this.tidy'),
+      roots('queue.withdraw();\n        // while', ';\n        // while'),
+      roots('queue.withdraw();\n            this.tidy', ';\n            this.tidy'),
     ],
-    rare: true,
+    elsewhere: 'the tests of freed locks (`freed-at-once.test.ts`)',
   },
   {
     name: 'parking before the withdrawals',

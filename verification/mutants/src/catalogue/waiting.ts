@@ -140,6 +140,7 @@ export const WAITING: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 548,
   },
   {
     name: 'the limit of a wait is ignored',

@@ -120,15 +120,22 @@ function shared(random: Random, setting: Setting, make: Maker): void {
   // some hold for longer than their ttl, so that they need their renewals
   const length =
     setting.ttl * (random.chance(0.6) ? random.spread(0.003, 0.3) : random.between(1, 3));
-  const change = (): Change => ({
-    ttl: ttls[random.chance(0.25) ? 1 : 0],
-    ms: length * random.between(0.2, 2),
-    ...(isLimited ? { maxHold: limit } : {}),
-    ...(random.chance(0.3) ? { stops: true } : {}),
-    ...(random.chance(0.15)
-      ? { heir: random.pick(setting.processes).name, keeps: setting.ttl * random.spread(0.01, 2) }
-      : {}),
-  });
+  const change = (): Change => {
+    const ttl = ttls[random.chance(0.25) ? 1 : 0];
+    const part = random.between(0.2, 2);
+    const stops = random.chance(0.3);
+    // the call behind one that ends its renewal needs its own
+    const most = stops ? Math.min(length, 0.1 * setting.ttl) : length;
+    return {
+      ttl,
+      ms: most * part,
+      ...(isLimited ? { maxHold: limit } : {}),
+      ...(stops ? { stops } : {}),
+      ...(random.chance(0.15)
+        ? { heir: random.pick(setting.processes).name, keeps: setting.ttl * random.spread(0.01, 2) }
+        : {}),
+    };
+  };
   for (let left = random.whole(2, 12); left > 0; left--) {
     const changes = Array.from({ length: random.whole(1, 5) }, change);
     const process = random.pick(processes).name;
