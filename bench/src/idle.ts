@@ -72,7 +72,7 @@ async function measure(
       const found = await holder.inspect(key);
       return (isQueue ? found?.waiterCount : found?.parkedCount) === count;
     };
-    await until(all, { within: 60_000, every: 100, what: `${count} waiters` });
+    await until(all, { within: 240_000, every: 100, what: `${count} waiters` });
     await sleep(SETTLING_MS[size]);
     const [before, from] = [await readServer(target), performance.now()];
     await sleep(WINDOW_MS[size]);
