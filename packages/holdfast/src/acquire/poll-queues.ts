@@ -220,7 +220,9 @@ export class PollQueues {
     // a waiter that came meanwhile polls in its own period
     if (pause === 0 || polled.length < size || queue.added > added) return;
     for (const acquisition of queue.acquisitions()) acquisition.heardAt += pause - period;
-    queue.rest(pause);
+    // those that began to wait together do not poll together
+    const part = queue.asleep ? 0.75 + settings.randomSource.fraction() / 4 : 1;
+    queue.rest(pause * part);
   }
 
   /** One command for some waiters. Resolves to the allowed pause. */
