@@ -76,14 +76,14 @@ const ETCD: readonly Mutant[] = [
     ],
   },
   {
-    name: 'one clock counts',
-    mistake: 'the clock of the leases is that of the first member instead of the median',
+    name: 'a wrong clock counts',
+    mistake: 'the clock of the leases is that of any member instead of the median',
     edits: [
       edit(
         'etcd',
         'clocks.js',
-        'const known = this.#all.map((one) => one.at(at));',
-        'const known = this.#all.slice(0, 1).map((one) => one.at(at));',
+        'const middle = Math.floor((known.length - 1) / 2);',
+        'const middle = Math.floor(Math.random() * known.length);',
       ),
     ],
   },

@@ -49,7 +49,8 @@ export async function startEtcdScenario(processes: number, folder: string): Prom
     peers.ids = statuses.map(({ header }) => BigInt(header.member_id).toString(16));
     const resource = await startServer({ server: 'redis' });
     open.push(resource);
-    const wrong: WrongClock = { offset: 0 };
+    // it does not matter, from the beginning
+    const wrong: WrongClock = { offset: 4000 };
     const gatesOf = async (): Promise<HttpProxy[]> => {
       const clockOf = (at: number) => () => Date.now() + (at === 0 ? wrong.offset : 0);
       const gates = endpoints.map((member, at) => HttpProxy.start(member, clockOf(at)));
