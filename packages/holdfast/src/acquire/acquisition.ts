@@ -47,7 +47,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
    */
   sent: Moment;
   storeTime: Micros = 0;
-  /** When it was created, on the local clock. */
   readonly arrived: number;
   /** The last answer of the store, on the local clock. */
   heardAt: number;

@@ -53,7 +53,6 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
   since = 0;
   /** Fair: the place that its tasks have had in the queue of the store; 0 if unknown. */
   ticket = 0;
-  /** The root that one of its tasks holds. */
   root: Root | undefined;
   /** The wait limit of a task has passed: the next answer of the store ends it. */
   overdue = false;
@@ -169,7 +168,6 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
     return true;
   }
 
-  /** The root was granted: its oldest task holds. */
   granted(hold: Hold, first?: Promise<void>): void {
     const task = this.first as Task;
     this.remove(task);

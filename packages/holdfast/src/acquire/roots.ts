@@ -66,11 +66,9 @@ export interface RootsParts {
   readonly lasting: Lasting;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
-  /** The pending acquisitions. */
   readonly pending: Chain<Acquisition>;
   /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
   readonly leave: (root: Acquisition) => () => void;
-  /** Polls for a key now, if its waiters pause. */
   readonly pollNow: (key: string) => void;
 }
 
@@ -175,7 +173,6 @@ export class Roots implements RootQueueEvents {
     return group.end === undefined && group.suits(hold.terms) ? group : undefined;
   }
 
-  /** The tasks that wait, by key. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     for (const [key, { tasks }] of this.#queues) if (tasks > 0) yield [key, tasks];
   }

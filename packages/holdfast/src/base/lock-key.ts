@@ -1,4 +1,3 @@
-/** Names of locks. */
 import { checkLockKey } from './checks.js';
 import { badOption } from './errors.js';
 

@@ -57,7 +57,6 @@ export async function retry<T>(
   return undefined;
 }
 
-/** Delays that double from `min` up to `max`. */
 export function growing(min: number, max: number): RetryPolicy['delay'] {
   return (failures) => Math.min(max, min * 2 ** (failures - 1));
 }

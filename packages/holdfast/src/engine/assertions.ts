@@ -98,7 +98,6 @@ function weights(resource: Resource, before: Snapshot): string | undefined {
   return undefined;
 }
 
-/** The highest fence that an ended lease may have used. */
 function lastUsed(lease: Fences, now: Micros, command: KeyCommand | undefined): number {
   const { id, fence, handOffs, expires } = lease;
   const reserved = fence + handOffs;

@@ -107,7 +107,6 @@ function isAlike(one: SavedTerms, other: SavedTerms): boolean {
   return true;
 }
 
-/** Adds the waiters to a resource. */
 export function restoreWaiters(resource: Resource, saved: SavedQueue, lastTicket: number): void {
   for (const [id, before, token, place, meta] of saved.waiters) {
     const terms = saved.terms[place] as SavedTerms;

@@ -27,7 +27,6 @@ export class SortedSet {
     return this.#rank(score, '\u{10ffff}');
   }
 
-  /** Of an id that is present. */
   rank(id: string): number {
     return this.#rank(this.#scores.get(id) as number, id);
   }

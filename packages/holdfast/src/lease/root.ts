@@ -51,7 +51,6 @@ export interface Asked {
   readonly index?: number;
 }
 
-/** Learns that the hold of a root has ended, and the root with it. */
 export interface RootObserver {
   ended(root: Root): void;
 }
@@ -194,13 +193,11 @@ export class Renewal implements Due {
   ending = false;
   /** Renewals without an answer, which may lie unread in a socket. */
   unanswered = 0;
-  /** The error of the last renewal, if it failed. */
   failure: Error | undefined;
   /** The ms that remained when the store last granted or extended the lease. */
   span: number;
   /** The order in the heap: when the watchdog has to check the root again. */
   due = 0;
-  /** The group in which it waits, if not in the heap. */
   group: RenewalGroup | undefined;
   /** The index in the group or in the heap. */
   rank = -1;
@@ -248,7 +245,6 @@ export class Hold {
     return this.root.key;
   }
 
-  /** The id of the root. */
   get id(): string {
     return this.root.id;
   }

@@ -22,7 +22,6 @@ import { withDrift } from './local-time.js';
 import type { Renewal, Root } from './root.js';
 import { warnAt } from './warning.js';
 
-/** Leases of one command. */
 const GROUP_MAX = 500;
 /** Leases of a batch after a failure: an error may affect all of it. */
 const FAILING_MAX = 100;
@@ -39,7 +38,6 @@ const SHORT = 0.5;
 const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Leases of one ttl and due time. */
 export class RenewalGroup implements Due {
   readonly ttl: number;
   /** When they are to be renewed; of a sent group, when the first one ends. */
@@ -79,7 +77,6 @@ export class RenewalGroup implements Due {
   }
 }
 
-/** A renewal, or a question if the root is in doubt. */
 export function requestAt(root: Root): number {
   const { renewal } = root;
   return !renewal.busy && (root.renews || root.doubted) ? renewal.at : NEVER;
@@ -255,7 +252,6 @@ function isDue(
   return fits && due - GATHER * ttl <= now;
 }
 
-/** A lease that lasts for `left` from now may be renewed when the group is due. */
 function suits({ due }: RenewalGroup, now: number, left: number): boolean {
   return due >= now + (RENEW_AT - GATHER) * left && due <= now + RENEW_BY * left;
 }
@@ -280,7 +276,6 @@ export class Renewals {
     this.#shardOf = shardOf;
   }
 
-  /** The leases of a ttl. */
   of(ttl: number): number {
     return this.#counts.get(ttl) ?? 0;
   }

@@ -85,7 +85,6 @@ export class Watchdog {
     return this.#requests.written();
   }
 
-  /** The next hold of the root is renewed. */
   stopRenewal(hold: Hold): void {
     hold.renewed = false;
     if (hold.root.hold === hold) this.#due.plan(hold.root);

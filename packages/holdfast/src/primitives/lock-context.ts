@@ -35,7 +35,6 @@ export function under<T>(core: Core, lease: Lease, reentrant: boolean, work: () 
   return storage.run([...outer, { core, lease, reentrant }], work);
 }
 
-/** Held, maybe held, or parked. */
 function isAlive({ state }: Lease): boolean {
   return state === 'held' || state === 'doubted' || state === 'parked';
 }

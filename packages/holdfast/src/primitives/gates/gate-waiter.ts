@@ -57,7 +57,6 @@ export class GateWaiter {
   readonly promise: Promise<GateResult>;
   id: string;
   generation: number;
-  /** Its generation was current during the call. */
   bound = false;
   /** A generation to compare with the time of the call, or 0. */
   candidate = 0;

@@ -1,6 +1,5 @@
 import { type ClientState, notReady } from './state.js';
 
-/** The state of a client or a cluster of ioredis; `undefined` if it can send commands. */
 export function ioredisState(client: object, address: unknown): ClientState | undefined {
   const { status } = client as { status?: string };
   if (status === undefined || status === 'ready') return undefined;

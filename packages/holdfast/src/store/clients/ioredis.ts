@@ -13,7 +13,6 @@ import type { ClientPort, ScanPage, ScriptCall } from './port.js';
  */
 export interface IoredisLike {
   readonly options: IoredisSettings;
-  /** A cluster has no mode. */
   readonly mode: string;
   pipeline(...args: never): unknown;
   defineCommand(...args: never): unknown;

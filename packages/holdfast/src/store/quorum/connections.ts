@@ -16,7 +16,6 @@ export class Connections {
     this.#acceptors = acceptors;
   }
 
-  /** See `Store.connection`. */
   get name(): unknown {
     const now = this.#acceptors.map((acceptor) => acceptor.connection?.());
     if (now.includes(undefined)) return undefined;

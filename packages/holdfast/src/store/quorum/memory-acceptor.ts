@@ -242,7 +242,6 @@ export class MemoryAcceptor implements Acceptor {
     };
   }
 
-  /** Overwrites a foreign marker, and decides from when on the server votes. */
   #decide(boot: string, time: Micros, durable: boolean, decision: GuardTerms['decision']): void {
     const old = this.#server.markers.get(this.#prefix);
     const none = { keeps: 0, mark: 0, unknown: new Map(), long: new Map() };
@@ -274,7 +273,6 @@ export class MemoryAcceptor implements Acceptor {
     return Math.floor((this.#clock.wall() + this.offset) * 1000);
   }
 
-  /** The marker, if the server votes for a key; or why it does not. */
   #voter(key: string, time: Micros, now: Micros): Marker | Vote {
     const marker = this.#marker;
     if (marker?.votesFrom === undefined) return { status: 'unmarked' };

@@ -10,7 +10,6 @@ import { withClocks, withValidity } from './min-validity.js';
 import { QuorumRegister } from './quorum-register.js';
 
 export interface QuorumParts {
-  /** Acceptors with a marker of this name on each server. */
   readonly acceptors: (marker: string) => readonly Acceptor[];
   readonly timeout: number;
   readonly guard: number;

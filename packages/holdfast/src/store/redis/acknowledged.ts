@@ -35,7 +35,6 @@ export class Acknowledged implements Layer {
   readonly #port: AcknowledgedPort;
   readonly #prefix: string;
   readonly #guard: number | undefined;
-  /** Executes calls that confirm no grant. */
   readonly #acknowledging: RedisStore;
   /** Stores that confirm grants, by the least age of a server's memory, in ms. */
   readonly #confirming = new Map<number, RedisStore>();
@@ -78,7 +77,6 @@ export class Acknowledged implements Layer {
     if (reply.status !== 'granted') return reply;
     const left = await new Promise<number>((resolve, reject) => {
       this.#grants.push({ command, resolve, reject });
-      // one renewal for all grants of this turn
       if (this.#grants.length === 1) afterTurn(() => this.#flush());
     });
     // the renewal came after the request, so the time counts from the request

@@ -113,7 +113,6 @@ function encodeAcquire(command: T.Acquire): string[] {
   return channel === '' && token === '' ? [id, terms, meta] : [id, terms, meta, channel, token];
 }
 
-/** Throws if the result is no reply to the command. */
 export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
   if (raw === 'QUEUED') notQueued(raw);
   const isList = Array.isArray(raw);

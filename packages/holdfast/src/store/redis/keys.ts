@@ -45,7 +45,6 @@ function widened(pattern: string): string {
   return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
 }
 
-/** The end of the element that begins at `from`; `undefined` if it is not closed. */
 function endOfElement(pattern: string, from: number): number | undefined {
   if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
   if (pattern[from] !== '[') return from + 1;

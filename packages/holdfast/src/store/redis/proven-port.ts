@@ -39,7 +39,6 @@ export const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
-/** One for each port. */
 export function provenPort(port: ClientPort): ProvenPort {
   const known = proven.get(port);
   if (known !== undefined) return known;

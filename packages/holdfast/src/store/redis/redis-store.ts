@@ -65,7 +65,6 @@ export class RedisStore implements Store {
   readonly #renewals: ManyRenewals;
   readonly #several: Several;
   readonly #posting: PostedParts;
-  /** The channels of a cluster, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
   #refreshing = false;
   /** The address of a key's master in a cluster, which renews its leases together. */

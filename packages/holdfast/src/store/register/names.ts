@@ -1,6 +1,5 @@
 /** The keys of a register: databases accept no U+0000, so it is written as two other characters. */
 
-/** Different keys have different names. */
 export function nameOf(key: string): string {
   return key.replaceAll('\u001e', '\u001e1').replaceAll('\0', '\u001e0');
 }

@@ -23,7 +23,6 @@ export class Unchanging {
     this.#name = name;
   }
 
-  /** False if the command needs a change. */
   async answers({ command, errand, resolve }: Pending): Promise<boolean> {
     if (command.op !== 'acquire' || errand !== undefined) return false;
     const { id, channel, claim } = command;

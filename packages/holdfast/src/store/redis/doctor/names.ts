@@ -28,7 +28,6 @@ export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames | 
     },
   );
   const base = `${prefix}wake:doctor-${terms.id}`;
-  // a sharded channel ends with a tag
   const channel = port.cluster === undefined ? base : tagged((tag) => `${base}{${tag}}`, own);
   if (key === undefined || channel === undefined) return undefined;
   return { keys: [`${key}1`, `${key}2`], channel };

@@ -141,7 +141,6 @@ async function tryLines(
   }
 }
 
-/** A missing right, or a command that the server does not have. */
 function isRefusal(reply: string): boolean {
   return isMissingRight(reply) || /unknown (?:redis )?command/i.test(reply);
 }

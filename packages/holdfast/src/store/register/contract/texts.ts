@@ -127,7 +127,6 @@ const literal = caseOf('the prefix of scan is no pattern', async (at) => {
     ['\\', '\\\\'] as const,
   ]) {
     await create(one, [`${start}${prefix}:x`, `${start}${like}:y`]);
-    // checks that each key begins with the prefix
     const found = await scanned(one, `${start}${prefix}:`);
     check(found.has(`${start}${prefix}:x`), `scan did not list a key with the prefix "${prefix}"`);
   }
