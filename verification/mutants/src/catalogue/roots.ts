@@ -112,6 +112,7 @@ export const ROOTS: readonly Mutant[] = [
     mistake: 'the timer that checks the lease of a root goes on after the root, also after `close`',
     edits: [roots('queue.stopTimer();\n        if (queue.fair', 'if (queue.fair')],
     rare: true,
+    seed: 592,
   },
   // "a renewal is answered to the previous task" cannot be written any more: it knows no task
   {
