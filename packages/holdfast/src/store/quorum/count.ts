@@ -8,7 +8,7 @@
  * promise, or without a possible majority, the proposer asks again in any case: then it waits only
  * as long as servers usually take.
  */
-import type { Clock, Timer } from '../../base/clock.js';
+import { afterIo, type Clock, type Timer } from '../../base/clock.js';
 import type { Vote } from './acceptor.js';
 import type { Answer, Member } from './member.js';
 
@@ -58,10 +58,14 @@ export class Count {
     if (members.length === 0 || this.over) return;
     this.#spared = members;
     this.#askMore = ask;
-    this.#hedge = this.#parts.clock.after(this.#parts.slow, () => {
+    const { clock } = this.#parts;
+    const late = (): void => {
+      if (this.over || this.#spared.length === 0) return;
       slow();
       this.#more();
-    });
+    };
+    // the answers may be here already
+    this.#hedge = clock.after(this.#parts.slow, () => afterIo(clock, late));
   }
 
   add(answer: Answer): void {
@@ -83,7 +87,7 @@ export class Count {
     if (this.#agreed.length >= majority || this.#pending === 0) {
       this.#end();
     } else if (this.#promised !== undefined || this.#agreed.length + this.#pending < majority) {
-      this.#timer ??= clock.after(slow, () => this.#end());
+      this.#timer ??= clock.after(slow, () => afterIo(clock, () => this.#end()));
     }
   }
 

@@ -56,6 +56,8 @@ export interface RoundTerms {
   /** The first server is asked to keep commands. */
   readonly leaves?: boolean;
   readonly wanted?: number;
+  /** Receives the vote of the first server; `undefined` without one in time. */
+  readonly first?: ((vote: Vote | undefined) => void) | undefined;
   readonly late?: ((vote: Vote) => void) | undefined;
 }
 
@@ -124,7 +126,7 @@ export class Members {
    * that it is mostly known whether any server agreed.
    */
   async round(send: Send, terms: RoundTerms): Promise<Round> {
-    const { key, bare, leaves = false } = terms;
+    const { key, bare, leaves = false, first } = terms;
     const { late = () => undefined, wanted: majority = this.majority } = terms;
     await this.#known();
     const began = this.#clock.now();
@@ -140,6 +142,7 @@ export class Members {
         asked.add(member);
         void this.#ask(member, (acceptor) => send(acceptor, now, isFirst), late).then((answer) => {
           asked.delete(member);
+          if (isFirst) first?.('vote' in answer ? answer.vote : undefined);
           if (count.over && 'vote' in answer) late(answer.vote);
           else count.add(answer);
         });

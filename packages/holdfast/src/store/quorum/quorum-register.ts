@@ -291,14 +291,14 @@ export class QuorumRegister implements PeerRegister {
     const ballot = this.#ballots.next();
     const asker = { ...this.#owner, yields };
     const { text: left } = letters;
-    let first: Promise<Vote | undefined> | undefined;
+    let first!: (vote: Vote | undefined) => void;
+    const firstVote = new Promise<Vote | undefined>((resolve) => (first = resolve));
     const send: Send = (acceptor, now, isFirst) => {
       const vote = acceptor.prepare(key, ballot, now, isFirst ? { ...asker, left } : asker);
       if (isFirst) letters.posted(vote);
-      if (isFirst) first = this.members.limit(vote).catch(() => undefined);
       return this.#opened(key, vote);
     };
-    const round = await this.members.round(send, { key, bare, leaves: left !== '' });
+    const round = await this.members.round(send, { key, bare, first, leaves: left !== '' });
     const { agreed, promised } = round;
     // left commands are not applied here as well
     if (round.kept) return { kept: true };
@@ -307,7 +307,7 @@ export class QuorumRegister implements PeerRegister {
     }
     if (promised === undefined) throw this.members.tooFew(agreed.length);
     this.#ballots.pass(promised);
-    const vote = yields === 0 ? undefined : await first;
+    const vote = yields === 0 ? undefined : await firstVote;
     // contenders may have a promise each: that of the first server counts
     if (vote?.status === 'yes') return this.#prepare(key);
     return { kept: vote?.status === 'no' && vote.kept };

@@ -184,6 +184,23 @@ describe('a command', () => {
     expect(connections.name).not.toBe(before);
   });
 
+  it('that a busy server keeps is left, however late its answer comes', async () => {
+    const first = servers[2] as MemoryAcceptor;
+    const prepare = first.prepare.bind(first);
+    first.prepare = async (...asked) => {
+      const vote = await prepare(...asked);
+      await new Promise<void>((resolve) => void clock.after(150, resolve));
+      return vote;
+    };
+    const reading = one.register.readFree('k', [{ command: '{}' }], false);
+    await clock.advance(2);
+    // it answers other requests meanwhile
+    await clock.until(one.register.look('k'));
+    const read = await clock.until(reading);
+    expect((read as Taken).left).toHaveLength(1);
+    expect(read.inDoubt).toBe(false);
+  });
+
   it('may be sent twice by a client that connects again', async () => {
     const { connections } = one.register;
     const before = connections.name;
