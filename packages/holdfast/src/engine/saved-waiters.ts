@@ -1,8 +1,6 @@
 /**
- * The queue of a resource as short lists, and back. A queue may be long, and each change stores it,
- * so the names of fields are left out, and what many waiters have in common is stored once.
- *
- * Each change reads and writes all of it, so nothing here is spread: that took ten times as long.
+ * The queue of a resource as short lists, and back. Each change reads and stores it, and it may be
+ * long. So names of fields are left out, common values are stored once, and nothing is spread.
  */
 import type { Waiter } from './entries.js';
 import { processOf, type Processes } from './processes.js';
@@ -13,12 +11,9 @@ type SavedTerms = readonly [
   ...[channel: string, isNamed: boolean, owner: string, weight: number, ttl: number],
   ...[claim: number, fair: boolean, handOffs: number, tasks: number, signalled: string],
 ];
-/** How long before the latest command of all the process was heard, and until when after that. */
+/** Before and after the latest command of all. */
 type SavedTimes = [heard: number, until: number, paused?: number];
-/**
- * `before`: how long before the last ticket. `terms` and `meta` are places in the lists. The first
- * waiter of a process has its times.
- */
+/** `before`: the last ticket. `terms`, `meta`: places. Its process' first waiter has the times. */
 type SavedWaiter = [
   ...[id: string, before: number, token: string, terms: number, meta: number],
   ...Partial<SavedTimes>,
@@ -33,7 +28,7 @@ export interface SavedQueue {
   readonly processes: readonly [name: string, times: SavedTimes][];
 }
 
-/** Different values, in the order in which they came. */
+/** Different values in order. */
 class Places<T> {
   readonly values: T[] = [];
   readonly #places = new Map<string, number>();
@@ -58,7 +53,7 @@ class Times {
     this.#all = all;
   }
 
-  /** Adds them to a list, if they are in none. True if it did. */
+  /** False if they are in a list. */
   addTo(list: unknown[], name: string): boolean {
     const known = this.#all.get(name);
     if (known === undefined || this.#seen.has(name)) return false;

@@ -62,9 +62,8 @@ export const UNUSED = '-';
 
 /** How long a command may be left, in µs. */
 export const LEAVE: Micros = 1_500_000;
-/** The next owner collects a command at once that was left so long ago, in µs. */
+/** The next owner collects commands at once if the first was left so long ago, in µs. */
 const OLD: Micros = 20_000;
-/** The first command is that old if it may be applied until then, or earlier. */
 export const OLD_UNTIL: Micros = LEAVE - OLD;
 
 export function isOld(left: string, now: Micros): boolean {
@@ -162,7 +161,7 @@ export interface ServerStatus {
 
 export interface Acceptor {
   readonly label: string;
-  /** While it is the same, each request arrives at most once. Without it, that is not known. */
+  /** As `ClientPort.connection`; without it, unknown. */
   connection?(): unknown;
   /** Promises to accept no smaller ballot; answers with the accepted value. */
   prepare(key: string, ballot: string, now: Micros, asker?: Asker): Promise<Vote>;

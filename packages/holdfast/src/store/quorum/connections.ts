@@ -1,9 +1,6 @@
 /**
- * Whether a command may be applied twice. A change may not: a copy of its request has an old
- * ballot. A command that a server keeps for another process may:
- *
- * - if a client connects again, because it may send the request twice;
- * - if that server has not answered, and this process applies the command by itself.
+ * Whether a command may be applied twice. A copy of a change has an old ballot. But a command that
+ * is left may, if a client connects again and sends it twice, or if its server has not answered.
  */
 import type { Acceptor } from './acceptor.js';
 
@@ -24,7 +21,6 @@ export class Connections {
     return this.#name;
   }
 
-  /** A server may keep a command that this process applies. */
   doubt(): void {
     this.#name = {};
   }

@@ -2,8 +2,7 @@
  * Sends accepted values later to the servers that a bare round did not ask: for a key that changes
  * often, at most one request in that time.
  *
- * Nothing depends on it. It lets a value survive further servers, and a read find it on all of
- * them.
+ * Nothing depends on it.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';

@@ -1,4 +1,4 @@
-/** Commands that are to be left to the owner of a promise, see `quorum-peers.ts`. */
+/** Commands to be left, see `quorum-peers.ts`. */
 import type { Asker } from './acceptor.js';
 
 type Sent = (kept: boolean) => Promise<string | undefined>[] | undefined;
@@ -7,7 +7,6 @@ export interface Letters {
   readonly text: string;
   /** A server without an answer may keep them, or will. */
   readonly inDoubt: boolean;
-  /** Notes a request that contains them. */
   posted(vote: Promise<unknown>): void;
   /** The answers of the owner, if the server keeps the commands. */
   readonly sent: Sent;

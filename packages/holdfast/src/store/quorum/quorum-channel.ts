@@ -1,7 +1,6 @@
 /**
  * A channel on all servers of a quorum. A message counts when a majority has published it under the
- * same ballot: only then the change that it tells of is made. The channel is up while a majority is
- * subscribed.
+ * same ballot. The channel is up while a majority is subscribed.
  */
 import type { Clock } from '../../base/clock.js';
 import { StoreFailure } from '../port.js';

@@ -26,7 +26,7 @@
  *
  * Each message is signed with the secret of its receiver, which stands in the records that it
  * changed, where only clients with rights to the keys read it. A waiter that has changed none uses
- * the token of its request. A message without a proof is dropped and counted.
+ * the token of its request.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -43,7 +43,7 @@ const TOKENS_MAX = 200;
 
 /** An owner that has not changed the key for this long, in ms, collects commands. */
 const COLLECT_MS = 10;
-/** The longest time for which it waits for old commands before it changes the key, in ms. */
+/** How long its change waits for old commands, in ms. */
 const GATHER_MS = 5;
 
 export interface Handed {
@@ -181,10 +181,7 @@ export class QuorumPeers implements Peers {
     return this.#gathering.get(key);
   }
 
-  /**
-   * Collects commands, unless a vote will bring them soon. Old ones were passed on from owner to
-   * owner, none of which had the time, so the next change of this one waits for them.
-   */
+  /** Collects commands: old ones now, and others unless a vote will bring them soon. */
   #collectLater(key: string, server: number, old: boolean): void {
     if (old) return this.#gather(key, server);
     const version = this.#versions.of(key);

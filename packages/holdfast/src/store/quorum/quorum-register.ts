@@ -74,7 +74,7 @@ const LOOKS_OF_ALL = 3;
 /** How long a key counts as busy after another process changed it, in ms. */
 const TAKEN_MS = 1000;
 const RESOLVES_MAX = 6;
-/** The most messages of interrupted changes that are sent again. Those of a change all count. */
+/** The most messages of interrupted changes that are sent again. */
 const AGAIN_MAX = 100;
 
 export interface QuorumRegisterOptions extends MembersOptions {

@@ -4,9 +4,8 @@
  *     left --answer--> over
  *        \--no answer: it will not be applied any more--> proposed again
  *
- * The other process may have ended before it got them. So a read looks after them from time to
- * time: it gets them, unless another process still changes the key. It has no use while the promise
- * to the other process stays, which is longer under load.
+ * The other process may have ended. So from time to time, once its promise may be over, a read
+ * looks after them.
  */
 import type { Clock } from '../../base/clock.js';
 import type { PeerRegister } from './peers.js';

@@ -53,7 +53,7 @@ export interface Taken {
    * be applied any more. `undefined` if they were not left.
    */
   readonly left: readonly Promise<string | undefined>[] | undefined;
-  /** It is not known whether they were left: they may also be applied. Others' must not be. */
+  /** Perhaps they were left, so those of others must not be applied. */
   readonly inDoubt?: boolean | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface Peers {
   answerTo(errand: Errand, reply: string): Message;
   /** The register's clock is not ahead of this. */
   latest(): Micros;
-  /** Resolves when commands of others, which this process collects, are here or late. */
+  /** Resolves when commands that are collected are here, or late. */
   gathering?(key: string): Promise<void> | undefined;
   /** How long a key counts as about to be changed by another process, in ms. */
   stays(): number;

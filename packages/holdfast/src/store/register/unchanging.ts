@@ -2,8 +2,8 @@
  * Answers commands that need no change, and cannot be left to the process that is about to change
  * their key.
  *
- * - An acquisition without a channel cannot get an answer. It comes back once, as queued without a
- *   place: then it is asked again, with a channel.
+ * - An acquisition without a channel comes back once, as queued without a place: then it is asked
+ *   again, with a channel.
  * - One that does not queue is refused if a look finds the lock taken.
  */
 import { inspected } from './apply.js';
