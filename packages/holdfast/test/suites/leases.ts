@@ -47,7 +47,7 @@ function renewal(backend: Backend): void {
   });
 
   it('stops at the release: no renewal revives the lease', async () => {
-    const ttl = 1200;
+    const ttl = paced(1200);
     const holdfast = await backend.make({ ttl });
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire();
