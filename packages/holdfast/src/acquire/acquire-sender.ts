@@ -19,7 +19,6 @@ import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
-/** The most labels whose encoded metadata is kept. */
 const LABELS_MAX = 100;
 
 export type Answer = AcquireReply | ParkReply;
@@ -45,7 +44,6 @@ export class AcquireSender {
   readonly #wake: Wake;
   readonly handler: ReplyHandler;
   readonly #delay: () => number;
-  /** Encoded metadata for `inspect`, by label. */
   readonly #metas = new Map<string, string>();
   #underWay = 0;
   #idle: (() => void)[] = [];
@@ -83,7 +81,6 @@ export class AcquireSender {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** The request of an acquisition is over. */
   ended(acquisition: Acquisition): void {
     acquisition.asking = false;
     this.#underWay -= 1;

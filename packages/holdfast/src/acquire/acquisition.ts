@@ -31,7 +31,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   readonly id: string;
   readonly request: AcquireRequest;
   settled = false;
-  /** What was granted. */
   hold: Hold | null = null;
   /** Its place in the queue of the store; 0 before it has one. */
   ticket = 0;
@@ -52,7 +51,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   heardAt: number;
   /** Why the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
-  /** Grants whose leases were over when the reply arrived. */
   #late = 0;
   /** Whether a request is under way, or waits for its turn (`Requests.post`). */
   asking: 'sent' | 'waits' | false = false;
@@ -106,7 +104,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return parked && { id: parked.from.id, condition: parked.condition };
   }
 
-  /** No call waits for it any longer. */
   get abandoned(): boolean {
     return this.queue?.size === 0;
   }
@@ -119,7 +116,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return !this.asking && !this.mayBeDuplicated;
   }
 
-  /** The request of the call that gets the lease. */
   get taker(): AcquireRequest {
     return (this.queue?.first ?? this).request;
   }
@@ -294,7 +290,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     this.#pause = timer;
   }
 
-  /** An answer to a request that was sent at `sent`. */
   hear(sent: Moment, storeTime: Micros, now: number): void {
     this.sent = sent;
     this.storeTime = storeTime;
@@ -309,7 +304,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     else this.queue.progress(error);
   }
 
-  /** @param first see `Call.grant` */
   grant(hold: Hold | null, first?: Promise<void>): void {
     const { queue } = this;
     this.parked?.granted();
@@ -350,7 +344,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return now.at - suspend.toLocal(this.sent, now) > 2 * claimWindow;
   }
 
-  /** False if it has ended before. */
   #settle(): boolean {
     if (this.settled) return false;
     this.settled = true;

@@ -109,7 +109,6 @@ export class Acquisitions implements ReplyHandler {
     return call.promise;
   }
 
-  /** Takes a lock back; the request is sent when it is ready. */
   regain(request: AcquireRequest, parked: Parked): Acquisition {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps);
@@ -216,7 +215,6 @@ export class Acquisitions implements ReplyHandler {
     else this.giveUp(acquisition, failures.unreachable(key, error));
   }
 
-  /** False if its wait is over. */
   #moved(acquisition: Acquisition): boolean {
     acquisition.moved();
     const isOver = acquisition.overdue || acquisition.abandoned;
@@ -224,7 +222,6 @@ export class Acquisitions implements ReplyHandler {
     return !isOver;
   }
 
-  /** Ends an acquisition without a grant, here and in the store. */
   giveUp(acquisition: Acquisition, error: HoldfastError): void {
     this.#abandon(acquisition, error)();
   }
@@ -259,7 +256,6 @@ export class Acquisitions implements ReplyHandler {
       this.abandoned.follow({ key: acquisition.request.key, id: acquisition.id });
   }
 
-  /** A condition waiter that was not parked keeps its lease. */
   #refused(acquisition: Acquisition, error: HoldfastError): void {
     const { parked } = acquisition;
     if (parked !== undefined) {

@@ -65,7 +65,6 @@ export class Call<W extends Waited = Waited> extends Link {
   readonly arrived: number;
   readonly promise: Promise<Hold | null>;
   settled = false;
-  /** The wait limit has passed and the next answer decides. */
   overdue = false;
   #resolve!: (hold: Hold | null | Promise<Hold | null>) => void;
   #cleanups: (() => void)[] | undefined;
@@ -94,7 +93,6 @@ export class Call<W extends Waited = Waited> extends Link {
     if (this.#settle()) this.#resolve(Promise.reject(error));
   }
 
-  /** False if it has ended before. */
   #settle(): boolean {
     if (this.settled) return false;
     this.settled = true;
@@ -105,9 +103,7 @@ export class Call<W extends Waited = Waited> extends Link {
   }
 }
 
-/** What the limits of a call do. */
 export interface Limits<W extends Waited> {
-  /** Called at most once. */
   giveUp(call: Call<W>, error: HoldfastError): void;
   /** The wait limit has passed, and the next answer of the store ends the call. */
   ask(call: Call<W>): void;

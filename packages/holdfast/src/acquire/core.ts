@@ -100,7 +100,6 @@ export class Core implements Grantor, PartHost {
     return part;
   }
 
-  /** `null` if the lock is not free and `wait` is 0. */
   acquire(
     request: AcquireRequest,
     isTraced: boolean = ACQUIRE.hasSubscribers !== false,

@@ -15,7 +15,6 @@ interface Asked {
   readonly option?: string | undefined;
 }
 
-/** A key as the store knows it. */
 export interface Used {
   readonly kind: LockKind | '';
   readonly capacity: number;
@@ -32,7 +31,6 @@ export interface Place {
   readonly holder?: Hold | undefined;
 }
 
-/** Where a call's wait ended, by its error. */
 const places = new WeakMap<object, Place>();
 
 export function timedOut(key: string, wait: number, place?: Place): HoldfastError {
@@ -61,7 +59,6 @@ export function atCaller(error: unknown, more = ''): unknown {
   });
 }
 
-/** See `atCaller`. */
 export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;

@@ -14,9 +14,7 @@ import { afterStep } from '../base/clock.js';
 import type { RootQueue } from './root-queue.js';
 
 export class FairGroups {
-  /** Queues with entries to withdraw. */
   readonly #owing = new Set<RootQueue>();
-  /** Groups in the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
   /** Something is to be sent at the end of the step. Only this class writes it. */
@@ -60,7 +58,6 @@ export class FairGroups {
     return undefined;
   }
 
-  /** Asks for all groups, or for those of a key. */
   askNow(key?: string): void {
     // the end of a root would grant the lock to an entry that is not withdrawn before
     for (const queue of this.#owing) queue.withdraw();

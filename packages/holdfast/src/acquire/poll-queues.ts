@@ -16,7 +16,6 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Acquisition } from './acquisition.js';
 import type { ReplyDelay } from './reply-delay.js';
 
-/** The most acquisitions of one poll. */
 const POLL_MAX = 1000;
 /**
  * The pause if the lock is free and nothing was granted: the store has more waiters to serve than
@@ -56,13 +55,11 @@ export class PollQueue {
     return this.#acquisitions.values();
   }
 
-  /** All wait for a signal. */
   get asleep(): boolean {
     for (const acquisition of this.#acquisitions) if (!acquisition.asleep) return false;
     return true;
   }
 
-  /** False if it was present. */
   add(acquisition: Acquisition): boolean {
     if (this.#acquisitions.has(acquisition)) return false;
     this.#acquisitions.add(acquisition);
@@ -71,7 +68,6 @@ export class PollQueue {
     return true;
   }
 
-  /** False if it was not present. */
   remove(acquisition: Acquisition): boolean {
     if (!this.#acquisitions.delete(acquisition)) return false;
     acquisition.polled = undefined;
@@ -109,7 +105,6 @@ export class PollQueue {
     this.#paused = true;
   }
 
-  /** Polls now, if it pauses. */
   wakeUp(): void {
     if (this.#paused) this.#look();
   }
@@ -136,7 +131,6 @@ export interface PollQueuesParts {
   readonly ask: (acquisition: Acquisition) => void;
 }
 
-/** One for each key with a local waiter. */
 export class PollQueues {
   readonly #parts: PollQueuesParts;
   readonly #queues = new Map<string, PollQueue>();

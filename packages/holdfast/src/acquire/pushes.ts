@@ -16,7 +16,6 @@ import type { Acquisition } from './acquisition.js';
 
 export type GrantPush = Extract<Push, { kind: 'grant' }>;
 
-/** The values of the waiter's last request. */
 export interface PushLimits {
   readonly owner: string;
   /** In ms. */

@@ -136,11 +136,8 @@ export class RootEnd implements ReleaseTask, Told {
   readonly #hold: Hold;
   /** The lease was certainly held when its release was asked for. */
   readonly #believed: boolean;
-  /** Which the store queues in the same step. */
   #next: Acquisition | undefined;
-  /** The moment before the last attempt. */
   #sent: Moment;
-  /** Tells the caller, which waits for it. */
   #tell: ((outcome: ReleaseOutcome | Promise<ReleaseOutcome>) => void) | undefined;
   /** A request waited for its turn in this process. */
   #waited = false;
@@ -160,7 +157,6 @@ export class RootEnd implements ReleaseTask, Told {
     this.until = root.endsBy + parts.settings.requestTimeout;
   }
 
-  /** Sends the end, with the request of the next root. */
   send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
     this.#next = next;
     this.command = this.#command();

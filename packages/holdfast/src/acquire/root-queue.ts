@@ -54,7 +54,6 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
   /** Fair: the place that its tasks have had in the queue of the store; 0 if unknown. */
   ticket = 0;
   root: Root | undefined;
-  /** The wait limit of a task has passed: the next answer of the store ends it. */
   overdue = false;
   /** Checks the lease while tasks wait behind it. */
   timer: Timer | undefined;
@@ -65,7 +64,6 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
   readonly #suspend: SuspendDetector;
   /** After this time the last answer of the store says nothing any more. */
   readonly #staleAfter: number;
-  /** Its root was granted. */
   #served = false;
   /** Fair: each withdraws an entry whose tasks its root serves. It must not end before. */
   readonly owed: (() => void)[] = [];
@@ -238,7 +236,6 @@ export class KeyQueue {
   tasks = 0;
   /** The queues of tasks that may be overtaken. Only this class writes it. */
   readonly shared: RootQueue[] = [];
-  /** The fair groups, in the order in which they began. */
   #fair: Set<RootQueue> | undefined;
   #last: RootQueue | undefined;
   /** The fair groups, by the id of the entry that is directly before theirs. */
@@ -301,7 +298,6 @@ export class KeyQueue {
     if (this.#behind?.get(ahead) === queue) this.#behind.delete(ahead);
   }
 
-  /** The fair group whose entry is directly behind an id. */
   behind(id: string): RootQueue | undefined {
     return this.#behind?.get(id);
   }

@@ -33,7 +33,6 @@ const BATCH_MS = 5;
 /** Keys without a task whose queues are kept. */
 const IDLE_MAX = 1000;
 
-/** How a root ends when its hold is released. */
 export type Ending =
   /** The next task of this process holds it: nothing is sent. */
   | { readonly how: 'passed' }
@@ -41,10 +40,8 @@ export type Ending =
   | { readonly how: 'joined'; readonly group: RootQueue }
   /** The command that ends it queues the next root of this process. */
   | { readonly how: 'turned'; readonly next: Acquisition }
-  /** The store frees it. */
   | { readonly how: 'freed' };
 
-/** What is known of a root that is to be released. */
 type Certainty = 'held' | 'doubted' | 'releasing';
 
 const PASSED: Ending = { how: 'passed' };
@@ -91,7 +88,6 @@ export class Roots implements RootQueueEvents {
     this.#clock = parts.settings.clock;
   }
 
-  /** @param now the current moment */
   acquire(request: AcquireRequest, now: Moment): Promise<Hold | null> {
     const { maxQueue } = this.#parts.settings;
     const queues = this.#queues.get(request.key) ?? this.#open(request.key);
@@ -111,7 +107,6 @@ export class Roots implements RootQueueEvents {
     return task.promise;
   }
 
-  /** The next answer of the store ends a call whose wait is over. */
   #askOnceMore({ via: queue }: Task): void {
     queue.overdue = true;
     if (queue.deaf && queue.entry !== undefined) this.#parts.sender.ask(queue.entry);
@@ -316,7 +311,6 @@ export class Roots implements RootQueueEvents {
     return queue;
   }
 
-  /** Forgets a queue of which nothing is left. */
   tidy(queue: RootQueue): void {
     if (queue.size > 0 || queue.entry !== undefined || queue.root !== undefined) return;
     if (queue.timer !== undefined) queue.stopTimer();

@@ -29,7 +29,6 @@ export interface Parked {
 }
 
 export class Parking {
-  /** The oldest poll comes first. */
   readonly #parked = new Map<string, Parked>();
   readonly #conditions = new Map<string, Set<string>>();
   readonly #processes: Processes;

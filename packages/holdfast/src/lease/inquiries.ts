@@ -27,7 +27,6 @@ export const RETRY_MS_MIN = 5;
 export const RENEWAL_WAITS: number = 1 / 6;
 /** The same for a call of the holder. */
 const CALL_WAITS = 1 / 3;
-/** The longest time to ask why a lease has ended. */
 const FORCED_MS = 200;
 /** A later renewal may be worth a warning. */
 const LATE_MS_MIN = 50;
@@ -41,7 +40,6 @@ export class Inquiries {
   readonly #telemetry: Telemetry;
   readonly #confirmed: (root: Root) => void;
 
-  /** @param confirmed called when the store has told how long a lease lasts */
   constructor(
     requests: Requests,
     suspend: SuspendDetector,
@@ -117,7 +115,6 @@ export class Inquiries {
     return this.#renewMany(roots, 0, this.#suspend.moment());
   }
 
-  /** @param sent the moment before the request */
   async #renewMany(
     roots: readonly Root[],
     ttl: number,
@@ -141,7 +138,6 @@ export class Inquiries {
     return suspended ? undefined : reply;
   }
 
-  /** Counts and reports renewals, and looks for leases that are held for long. */
   async #watched<T>(
     roots: readonly Root[],
     ttl: number,
@@ -202,7 +198,6 @@ export class Inquiries {
     }
   }
 
-  /** Rejects if the store did not answer. */
   async standing(root: Root): Promise<'granted' | 'absent'> {
     const { key, id } = root;
     const retention = this.#retention;

@@ -43,7 +43,6 @@ export class SuspendDetector {
     this.#suspended = suspended;
   }
 
-  /** The detected suspends. */
   get count(): number {
     return this.moment().sleeps;
   }
@@ -71,7 +70,6 @@ export class SuspendDetector {
   }
 }
 
-/** By how much the speeds of two clocks differ. */
 export const DRIFT = 0.01;
 
 /** The part of a lease that may pass unnoticed because two clocks differ in speed: 1 % and 2 ms. */

@@ -33,7 +33,6 @@ export function expiry({ root, terms, renewed }: Hold): string {
   return `${late}the process was blocked or suspended`;
 }
 
-/** The failure of one lease, in a command for several. */
 export function notRenewed(): Error {
   return new Error('the server did not renew it');
 }

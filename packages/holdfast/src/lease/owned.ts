@@ -5,7 +5,6 @@
 import type { Root } from './root.js';
 
 export class Owned {
-  /** The roots by key and owner. */
   readonly #roots = new Map<string, Set<Root>>();
 
   add(root: Root): void {

@@ -31,7 +31,6 @@ export class Revocations {
     if (root.hold.state === 'lost') this.foundLost(root);
   }
 
-  /** The other holds of its owner may have ended with it. */
   foundLost(root: Root): void {
     for (const one of this.#watchdog.owned.ofSameLease(root)) void this.#check(one);
   }

@@ -11,8 +11,7 @@
  *     a command was sent --sent--> sent --answered--> (each lease joins a group again)
  *                                    \--the first of its leases ends--> (taken out)
  *
- * A lease joins the latest group of its ttl, if that is due at about the right time: no timer, no
- * place in a heap. The jitter is that of the group. A released lease leaves its group.
+ * A lease joins the latest group of its ttl, if that is due at about the right time.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { RandomSource } from '../base/random-source.js';
@@ -34,7 +33,6 @@ const RENEW_AT = 0.5;
 const RENEW_BY = 0.6;
 /** A lease with less of its ttl left does not wait in a group. */
 const SHORT = 0.5;
-/** The longest time between two requests for a lease in doubt. */
 const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -96,7 +94,6 @@ function isUsual({ ttl, hold, renewal, doubted, storeUntil }: Root, now: number)
 export class Schedule {
   readonly #heap = new DueHeap<Renewal>();
   readonly #groups = new DueHeap<RenewalGroup>();
-  /** The groups that new leases join, by ttl. */
   readonly #open = new Map<number, RenewalGroup>();
   readonly #clock: Clock;
   readonly #randomSource: RandomSource;
@@ -104,7 +101,6 @@ export class Schedule {
   #timer: Timer | undefined;
   #timerDue = NEVER;
 
-  /** @param look called when a lease is due; it then calls `arm` */
   constructor(clock: Clock, randomSource: RandomSource, look: () => void) {
     this.#clock = clock;
     this.#randomSource = randomSource;
@@ -118,7 +114,6 @@ export class Schedule {
     return this.#heap.first?.root;
   }
 
-  /** Plans the renewal of a lease that was granted, renewed or found. */
   settle(root: Root, now: number): void {
     const { renewal } = root;
     if (!renewal.watched) return;
@@ -132,7 +127,6 @@ export class Schedule {
     this.plan(root);
   }
 
-  /** Plans the next request after one without a decision. */
   retry(root: Root): void {
     const now = this.#clock.now();
     const left = root.hold.validUntil - now;
@@ -221,7 +215,6 @@ export class Schedule {
     group.add(renewal);
   }
 
-  /** The pause until a lease that lasts for `left` is renewed, with jitter. */
   #pause(left: number): number {
     return left * (RENEW_AT + (RENEW_BY - RENEW_AT) * this.#randomSource.fraction());
   }
@@ -262,15 +255,12 @@ export class Renewals {
   readonly batches: Root[][] = [];
   readonly #now: number;
   readonly #shardOf: ((key: string) => string) | undefined;
-  /** The last batch of each kind. */
   readonly #open = new Map<string, Root[]>();
-  /** How many leases of each ttl are renewed with others. */
   readonly #counts = new Map<number, number>();
   #size = 0;
   /** No further lease should be added in this turn. Only this class writes it. */
   full = false;
 
-  /** @param shardOf see `Store.shardOf` */
   constructor(now: number, shardOf: ((key: string) => string) | undefined) {
     this.#now = now;
     this.#shardOf = shardOf;

@@ -1,10 +1,10 @@
 /**
  * The watchdog: renews, warns about and ends all leases of one store in a process.
  *
- * A lease is renewed when half of its length has passed, or slightly later. Leases of one ttl share
- * a command, up to 500. Each has its own answer: renewed (`validUntil` advances, counted from
- * before the request), absent (the lease is lost, and its signal aborts now), or none (the lease
- * stays as it is, and is retried until it ends). The watchdog never keeps a process alive.
+ * A lease is renewed when half of its length has passed, or slightly later. Each has its own
+ * answer: renewed (`validUntil` advances, counted from before the request), absent (the lease is
+ * lost, and its signal aborts now), or none (it is retried until it ends). The watchdog never keeps
+ * a process alive.
  *
  * After a suspend, all leases are in doubt (not held, not lost): the store is asked until it
  * answers, or they end. If the answer to a renewal may have arrived, a passed deadline is judged
@@ -58,7 +58,6 @@ export class Watchdog {
     return this.#roots.all();
   }
 
-  /** Claims it, too; see `#claim`. */
   add(root: Root, now: number): Promise<void> | undefined {
     this.#roots.add(root);
     root.renewal.watched = true;
@@ -121,7 +120,6 @@ export class Watchdog {
     this.lose(root.hold, (await this.inquiries.forced(root)) ?? reason);
   }
 
-  /** Resolves when no lease is held. */
   empty(): Promise<void> {
     if (this.#roots.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#emptied.push(resolve));
@@ -288,7 +286,6 @@ export class Watchdog {
     else this.#due.settle(root, this.#clock.now());
   }
 
-  /** After a suspend. */
   #doubtAll(now: number): void {
     const all = new Renewals(now, this.#requests.shardOf);
     for (const root of this.#roots.all()) {

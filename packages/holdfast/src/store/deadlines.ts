@@ -14,7 +14,6 @@ export interface Timed {
   expire(): void;
 }
 
-/** Empty places in front before the queue is compacted. */
 const SLACK = 1024;
 
 export class Deadlines {

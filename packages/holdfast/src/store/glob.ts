@@ -31,7 +31,6 @@ export class Glob {
   }
 }
 
-/** @param within limits each request */
 export async function* matchingKeys(
   store: Store,
   pattern: string,

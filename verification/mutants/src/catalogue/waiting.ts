@@ -55,7 +55,11 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       { file: 'engine/idle.js', find: 'if (before < PROCESSES)', replace: 'if (before < 1)' },
       { file: 'engine/idle.js', find: 'if (others.size < PROCESSES)', replace: 'if (false)' },
-      { file: 'engine/idle.js', find: 'Math.min(PERIODS_MAX,', replace: 'Math.max(PERIODS_MAX,' },
+      {
+        file: 'engine/idle.js',
+        find: 'Math.min(PERIODS_MAX, 1 + ',
+        replace: 'Math.max(PERIODS_MAX, 1 + ',
+      },
     ],
     elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
   },

@@ -80,7 +80,6 @@ export class AbandonedAcquisitions {
   }
 }
 
-/** The origin of a lease after a wait at a condition. */
 export interface Origin {
   readonly id: string;
   readonly condition: string;
@@ -91,7 +90,6 @@ export interface Abandoned {
   readonly id: string;
   /** The origin whose signal goes to the next condition waiter. */
   readonly origin?: Origin | undefined;
-  /** A push of its grant may contain them. */
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;

@@ -13,7 +13,6 @@ import type { Requests } from '../../store/requests.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 
 const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
-/** The interval of their one timer. */
 const EVERY_MS = 500;
 /** A further one replaces the oldest. */
 const FOLLOWED_MAX = 1000;

@@ -29,11 +29,9 @@ export interface ReleaseTask {
    * @param waited called again, because the request had to wait
    */
   readonly attempts?: (waited?: boolean) => void;
-  /** Called after each attempt without an answer. */
   readonly failed?: (error: unknown) => void;
 }
 
-/** A caller of `release` or `end`. */
 export interface Told {
   /** `undefined` if the answer does not come soon: attempts continue. The first call counts. */
   readonly resolve: (returned: ReleaseResult | undefined) => void;
@@ -46,7 +44,6 @@ export interface ReleaseResult {
   readonly reply: Reply;
   /** An earlier attempt was not answered: it may have made the release. */
   readonly repeated: boolean;
-  /** The remaining holds of the owner. */
   readonly holds: number;
 }
 
@@ -151,7 +148,6 @@ export class ReleaseRetrier {
     return this.withdrawals.find(id) ?? this.#ends.find(id);
   }
 
-  /** Makes a first attempt. */
   #begin(list: Records<Tries>, what: ReleaseTask, told: Told, now: number): void {
     const tries = new Tries(this, what, told);
     list.add(tries);
@@ -166,7 +162,6 @@ export class ReleaseRetrier {
     this.over(tries, await this.#tryUntil(tries, first));
   }
 
-  /** Ends a series. */
   over(tries: Tries, returned: ReleaseResult | undefined): void {
     if (!this.#ends.remove(tries)) this.withdrawals.remove(tries);
     for (const told of tries.told) {

@@ -23,10 +23,8 @@ import type { Acquisition } from '../acquisition.js';
 import { type AcquireRequest, Call } from '../call.js';
 
 export class Parked {
-  /** The lease that is given up. */
   readonly from: Hold;
   readonly condition: string;
-  /** Takes the lock back. */
   readonly acquisition: Acquisition;
   readonly call: Call<Acquisition>;
   /** Whether a signal woke it, as far as known. */
@@ -88,7 +86,6 @@ export class Parked {
     };
   }
 
-  /** Also late replies. */
   answered(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
     // granted before its first reply came: only a signal can have moved it

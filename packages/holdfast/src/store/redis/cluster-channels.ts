@@ -65,7 +65,6 @@ export class ClusterChannels {
     this.#openMissing();
   }
 
-  /** `''` while the slot's master has none. */
   at(slot: number): string {
     const address = this.#view.masterOf(slot);
     if (address === undefined) return '';

@@ -135,7 +135,6 @@ export function shortReply(command: T.Acquire | T.Release, now: number, fence: n
   return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
-/** The reply also says whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
   const status = String(list[0]);
   const now = Number(list[1]);
@@ -271,7 +270,6 @@ const STATUSES: Statuses = {
   capacity: ['changed', 'mismatch', 'absent'],
 };
 
-/** Throws a `StoreFailure` for a reply of another command. */
 function belonging(op: T.LockCommand['op'], reply: T.Reply): T.Reply {
   if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
   const message = `the reply "${reply.status}" does not belong to ${op}`;

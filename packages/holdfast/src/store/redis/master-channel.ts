@@ -61,7 +61,6 @@ class MasterChannel implements WakeChannel {
     await this.#subscription?.close();
   }
 
-  /** False if another attempt was faster. */
   async #subscribe(): Promise<boolean> {
     const era = this.#era;
     let over = false;

@@ -23,11 +23,9 @@ export interface PostedParts {
   ) => Promise<Reply>;
 }
 
-/** Never the present connection. */
 const REPLACED = Symbol('replaced');
 
 export class Posted implements RawOutcome {
-  /** Its last argument is the proof. */
   readonly #call: ScriptCall;
   readonly #proof: string;
   readonly #parts: PostedParts;

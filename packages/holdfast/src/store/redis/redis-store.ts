@@ -39,7 +39,6 @@ import { ScriptLoader } from './script-loader.js';
 import { isShort, Several } from './several.js';
 import { slotOf } from './hash-slot.js';
 
-/** Loaded with the first error reply. */
 let adviceFor: typeof Advice.adviceFor | undefined;
 
 async function loadAdvice(): Promise<void> {

@@ -125,7 +125,6 @@ function parkedView(raw: unknown): T.ParkedView {
   };
 }
 
-/** Another program may have written anything. */
 function finite(value: unknown): number {
   const number = Number(value);
   if (value !== null && Number.isFinite(number)) return number;

@@ -15,7 +15,6 @@ export interface Offset {
 }
 
 export interface Measured {
-  /** In ms. */
   readonly roundTrip: number;
   readonly offset: Offset | undefined;
   readonly time: number | undefined;
