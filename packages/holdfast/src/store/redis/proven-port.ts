@@ -61,8 +61,7 @@ export class Proofs {
   read(raw: unknown, proof: string): unknown {
     this.isOutOfStep = false;
     if (typeof raw === 'string') {
-      const { length } = proof;
-      if (raw[length] === ' ' && raw.startsWith(proof)) return Number(raw.slice(length + 1));
+      if (raw.startsWith(`${proof} `)) return Number(raw.slice(proof.length + 1));
       // a connection inside MULTI has its own error
       if (raw === 'QUEUED') return raw;
     }
