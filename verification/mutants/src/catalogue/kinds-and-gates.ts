@@ -12,6 +12,7 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         replace: 'agreed',
       },
     ],
+    seed: 40,
   },
   {
     name: 'one key, two kinds',
@@ -24,6 +25,7 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
       },
     ],
     rare: true,
+    seed: 104,
   },
   {
     name: 'an arrival in the next generation',
@@ -75,5 +77,6 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         ].join('\n'),
       },
     ],
+    seed: 32,
   },
 ];

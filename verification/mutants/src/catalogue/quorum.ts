@@ -52,7 +52,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 7,
+    seed: 102,
   },
   {
     name: 'servers without memory know the past',
@@ -104,7 +104,7 @@ export const QUORUM: readonly Mutant[] = [
       'a waiter believes a grant that one server has published, before a majority accepted it',
     edits: [quorum('quorum-channel', 'servers.size !== this.#majority', 'servers.size !== 1')],
     world: 'quorum',
-    seed: 8,
+    seed: 17,
   },
   {
     name: 'time from one server',

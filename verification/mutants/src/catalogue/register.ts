@@ -26,6 +26,7 @@ export const REGISTER: readonly Mutant[] = [
     edits: [proposals('unchanged && kept === undefined && current.settled', 'unchanged')],
     world: 'register',
     rare: true,
+    seed: 293,
   },
   {
     name: 'no answer is a refusal',

@@ -125,6 +125,7 @@ export const ROOTS: readonly Mutant[] = [
     name: 'a root that was granted alone goes on',
     mistake: 'the limit of time for hand-offs does not apply to a root that was granted alone',
     edits: [roots('index < UNTIMED ?', 'index < UNTIMED || handOffs + index > 64 ?')],
+    seed: 58,
   },
   {
     name: 'the end of renewal reaches the next task',
