@@ -104,7 +104,7 @@ export const QUORUM: readonly Mutant[] = [
       'a waiter believes a grant that one server has published, before a majority accepted it',
     edits: [quorum('quorum-channel', 'servers.size !== this.#majority', 'servers.size !== 1')],
     world: 'quorum',
-    seed: 17,
+    seed: 15,
   },
   {
     name: 'time from one server',

@@ -12,7 +12,7 @@ export const REVIEW_DOUBT: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seed: 11,
+    seed: 20,
   },
   {
     name: 'warning without a danger',
