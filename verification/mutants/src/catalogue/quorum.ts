@@ -52,7 +52,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 102,
+    seed: 65,
   },
   {
     name: 'servers without memory know the past',
