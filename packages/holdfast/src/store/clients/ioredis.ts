@@ -13,6 +13,7 @@ import type { ClientPort, ScanPage, ScriptCall } from './port.js';
  */
 export interface IoredisLike {
   readonly options: IoredisSettings;
+  /** A cluster has no mode. */
   readonly mode: string;
   pipeline(...args: never): unknown;
   defineCommand(...args: never): unknown;
