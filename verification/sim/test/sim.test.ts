@@ -178,8 +178,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'verifies each lease with a request of its own after a step of the wall clock': {
     file: 'lease/schedule.js',
-    from: 'apart(this.#doubted, shardOf)',
-    to: 'this.#doubted.map((root) => [root])',
+    from: 'if (!doubted && !whole)',
+    to: 'if (doubted || !whole)',
     shown: ['--draw', 'steps', '--seed', '1'],
     as: /questions/,
   },

@@ -9,7 +9,7 @@
  * of deployments at the same time.
  */
 import { Holdfast } from 'holdfast';
-import { sleep, until } from 'holdfast-testkit';
+import { paced, sleep, until } from 'holdfast-testkit';
 import { CLUSTER, type Disturbance, LASTS_MS, SENTINEL } from './disturbed/disturbances.js';
 import { Programs, TTL } from './disturbed/programs.js';
 import {
@@ -32,11 +32,10 @@ import type { Parameters, Trial } from './trial.js';
 const CLAIM_WINDOW = 10_000;
 /** While the store answers: a process that hears no messages finds that out with two polls. */
 const POLL_WINDOW = 2000;
-const OPTIONS = {
-  ...{ ttl: TTL, requestTimeout: 500, unreachableAfter: 60_000 },
-  // no master starts again
-  restartGuard: 0,
-};
+/** A client follows several redirections within it, also on a busy machine. */
+const ANSWER_MS = 500;
+// no master starts again
+const OPTIONS = { ttl: TTL, unreachableAfter: 60_000, restartGuard: 0 };
 /** A hand-off that takes less than this did not need a poll, in most cases. */
 const SOON_MS = POLL_WINDOW / 4;
 const PROGRAMS = 2;
@@ -63,7 +62,8 @@ async function onDeployment(
           open.push(connected);
           const replicas = disturbance.acknowledged ? deployment.replicas : 0;
           const claimWindow = disturbance.answers ? POLL_WINDOW : CLAIM_WINDOW;
-          instances.push(new Holdfast(connected.client, { ...OPTIONS, claimWindow, replicas }));
+          const terms = { claimWindow, replicas, requestTimeout: paced(ANSWER_MS) };
+          instances.push(new Holdfast(connected.client, { ...OPTIONS, ...terms }));
         }
         await once(deployment, disturbance, { instances, clients: open, login, fault, ...rest });
       } finally {
@@ -103,7 +103,7 @@ async function once(deployment: Deployment, disturbance: Disturbance, round: Rou
     const used = (): boolean => programs.alone.every((n, at) => n >= (before[at] as number) + USED);
     await sleep(between(random, ...LASTS_MS));
     if (works) {
-      await until(used, { within: GRANTED_MS }).catch((error: unknown) =>
+      await until(used, { within: paced(GRANTED_MS) }).catch((error: unknown) =>
         problems.add('stuck', `a lock with one user, ${name}: ${String(error)}`),
       );
     }
