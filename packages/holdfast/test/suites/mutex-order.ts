@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
+import { untilShown } from '../support/until-shown.js';
 import { freshKey, queued } from './helpers.js';
 
 // claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
@@ -105,11 +106,16 @@ function bounded(backend: Backend): void {
       ...local.map((name) => ({ name, holdfast: one, fair: false })),
     ];
     // only the holder's own grant comes before that of the other instance's waiter
-    const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
-    expect(before(order, 'foreign')).toBeLessThanOrEqual(bound);
-    // and the lease is handed on locally: the order is not only that of arrival
-    if (bound > 0) expect(before(order, 'foreign')).toBeGreaterThan(0);
-    expect(new Set(order).size).toBe(13);
+    const overtaking = async (): Promise<number> => {
+      const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
+      expect(before(order, 'foreign')).toBeLessThanOrEqual(bound);
+      expect(new Set(order).size).toBe(13);
+      return before(order, 'foreign');
+    };
+    // a holder that was alone hands on for 5 ms, which a busy machine may need for its release
+    const isShown = async (): Promise<string[]> => ((await overtaking()) > 0 ? ['handed on'] : []);
+    if (bound === 0) await overtaking();
+    else await untilShown(['handed on'], isShown);
   });
 
   it('lets 2 overtake for each grant that was made while others waited', async () => {
