@@ -24,6 +24,7 @@ inEachCopy(() => {
 });
 
 export const systemRandomSource: RandomSource = {
+  // 96 random bits
   id: () => randomBytes(12).toString('base64url'),
   fraction: () => Math.random(),
   secret: () => {

@@ -45,6 +45,7 @@ export interface Holder {
 
 export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
 
+/** 0 if that acquisition has no hold. */
 export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
   return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
 }

@@ -46,6 +46,7 @@ export class Gate {
   endsAt: Micros = 0;
   /** How long the gate is kept after `endsAt`, in ms. */
   retention = 0;
+  /** The generation of the arrivals in `past`, or 0. */
   pastGeneration = 0;
   readonly broken: Broken[] = [];
   /** Id → arrivals that were missing after it. */

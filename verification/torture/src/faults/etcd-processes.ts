@@ -3,7 +3,15 @@ import { between, pick, type Random } from 'holdfast-trials/support/random';
 import { QUORUM_OPTIONS } from '../settings.js';
 import type { HttpProxy } from '../etcd/http-proxy.js';
 import { participantFault } from './fault.js';
-import { any, freeze, kill, partition, type ProcessFault, wallClock } from './processes.js';
+import {
+  any,
+  fewLosses,
+  freeze,
+  kill,
+  partition,
+  type ProcessFault,
+  wallClock,
+} from './processes.js';
 
 /** A fault of the traffic of one process with one member, or with all of them. */
 function httpFault(
@@ -27,15 +35,7 @@ export const etcdProcessFaults: readonly ProcessFault[] = [
   httpFault('late replies', (gate, random) => {
     gate.delayReplies(between(random, 5, QUORUM_OPTIONS.requestTimeout * 1.5));
   }),
-  httpFault('lost replies', (gate, random) => {
-    let left = Math.ceil(between(random, 0, 5));
-    const how = random() < 0.5 ? 'cut' : 'silence';
-    gate.loseReplies(() => {
-      if (left === 0 || random() > 0.3) return undefined;
-      left -= 1;
-      return how;
-    });
-  }),
+  httpFault('lost replies', (gate, random) => gate.loseReplies(fewLosses(random))),
   httpFault('lost messages', (gate) => gate.dropMessages()),
   httpFault('duplicates', (gate, random) => {
     gate.repeat(() => (random() < 0.5 ? between(random, 0, 300) : undefined));

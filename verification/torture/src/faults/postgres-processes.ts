@@ -3,7 +3,15 @@ import { between, type Random } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
 import type { WireProxy } from '../postgres/wire-proxy.js';
 import { participantFault } from './fault.js';
-import { any, freeze, kill, partition, type ProcessFault, wallClock } from './processes.js';
+import {
+  any,
+  fewLosses,
+  freeze,
+  kill,
+  partition,
+  type ProcessFault,
+  wallClock,
+} from './processes.js';
 
 /** A fault that the proxy of a process makes. */
 function wireFault(
@@ -27,15 +35,7 @@ export const postgresProcessFaults: readonly ProcessFault[] = [
   wireFault('late replies', (gate, random) => {
     gate.delayReplies(between(random, 5, OPTIONS.requestTimeout * 1.5));
   }),
-  wireFault('lost replies', (gate, random) => {
-    let left = Math.ceil(between(random, 0, 5));
-    const how = random() < 0.5 ? 'cut' : 'silence';
-    gate.loseReplies(() => {
-      if (left === 0 || random() > 0.3) return undefined;
-      left -= 1;
-      return how;
-    });
-  }),
+  wireFault('lost replies', (gate, random) => gate.loseReplies(fewLosses(random))),
   wireFault('lost messages', (gate) => gate.dropMessages()),
   // the client gives a statement up before it arrives
   wireFault('late requests', (gate) => gate.holdRequests(), 2500),

@@ -126,3 +126,14 @@ export function processFaults(hosts: boolean): ProcessFault[] {
     ...[late, lost, pushes, twice, held, cut, silent],
   ];
 }
+
+/** Whether a reply is lost, and how: a few of the next ones. */
+export function fewLosses(random: Random): () => 'cut' | 'silence' | undefined {
+  let left = Math.ceil(between(random, 0, 5));
+  const how = random() < 0.5 ? 'cut' : 'silence';
+  return () => {
+    if (left === 0 || random() > 0.3) return undefined;
+    left -= 1;
+    return how;
+  };
+}

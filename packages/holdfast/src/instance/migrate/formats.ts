@@ -61,6 +61,7 @@ export function redisSemaphore(
  */
 export function redisson(client: RedisClient, name: string): OldLock {
   checkKey(name, 'name');
+  // the channel has the hash slot of the lock
   const channel = `redisson_lock__channel:${name.includes('{') ? name : `{${name}}`}`;
   return new OldLock(portsOf(client), HASH, name, channel);
 }

@@ -250,6 +250,7 @@ export class GateWaiters {
     line.polling = false;
     if (!answered) return line.pollAgain(this.#period(line));
     line.heard();
+    // the channel or the waiters changed meanwhile
     if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 

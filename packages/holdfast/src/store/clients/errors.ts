@@ -18,6 +18,7 @@ export function isErrorReply(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { message, command } = error as { message?: unknown; command?: { name?: unknown } };
   if (typeof message !== 'string' || HANDSHAKE_REPLY.test(message)) return false;
+  // only ioredis names the command
   if (HANDSHAKE_COMMANDS.has(String(command?.name).toLowerCase())) return false;
   return hasReplyClass(error) || hasReplyShape(error, message);
 }

@@ -117,6 +117,7 @@ async function refresh(client: IoredisClusterLike): Promise<void> {
   });
 }
 
+/** Most slots have the master of the one before. */
 function mastersOf(slots: IoredisClusterLike['slots']): string[] {
   const masters = new Set<string>();
   let last: string | undefined;

@@ -17,6 +17,7 @@ export function deliveryOf(
 ): Delivery {
   const isOther = own.size > 0 && !own.has(successor?.channel ?? '');
   const heir = isOther ? heirOf(peers, successor) : undefined;
+  // the heir finds its messages in the value
   const messages = all.filter(({ channel }) => channel !== heir?.[0] && !own.has(channel));
   return { messages: [...messages, ...answers], heir, rests };
 }

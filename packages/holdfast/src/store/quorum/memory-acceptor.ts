@@ -242,6 +242,7 @@ export class MemoryAcceptor implements Acceptor {
     };
   }
 
+  /** Overwrites a foreign marker, and decides from when on the server votes. */
   #decide(boot: string, time: Micros, durable: boolean, decision: GuardTerms['decision']): void {
     const old = this.#server.markers.get(this.#prefix);
     const none = { keeps: 0, mark: 0, unknown: new Map(), long: new Map() };

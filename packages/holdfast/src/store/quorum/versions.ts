@@ -33,6 +33,7 @@ export class Versions {
   readonly #open = new Recent<Open>();
   readonly #handed = new Recent<string>();
 
+  /** Takes a version for its only use; `undefined` if it is not current. */
   take(key: string, version: string): Open | undefined {
     const open = this.#open.get(key);
     this.#open.delete(key);

@@ -55,6 +55,7 @@ async function publish(probe: Probe, { channel, keys }: ProbeNames): Promise<str
   try {
     return String(await probe.answer(probe.port.eval(SOURCE, keys, [word, channel, TEXT])));
   } catch (error) {
+    // a missing right was reported before
     const reply = probe.refusal(error);
     if (!isMissingRight(reply)) lost(probe, reply);
     return undefined;

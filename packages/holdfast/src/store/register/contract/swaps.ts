@@ -27,6 +27,7 @@ const continues = caseOf('the version of a swap serves for the next one', async 
   const key = at.key();
   let { version } = await put(one, key, to('0'));
   for (const state of ['1', '2', '3']) {
+    // without a version, the next swap needs a read
     if (version === '') ({ version } = await one.read(key));
     const swapped = await one.swap(key, version, to(state));
     check(swapped !== false, 'the version that a swap returned was not the current one');
