@@ -42,11 +42,13 @@ export type Order =
   | { readonly do: 'drop' };
 
 export interface Answer {
+  /** The time that it took; of several processes, that of the slowest. */
+  readonly ms: number;
   /** Processor time of the process, in µs. */
   readonly cpu: number;
   /** Of `weigh`: bytes of the heap and of buffers. */
   readonly heap: number;
-  /** Pairs or grants that were done. */
+  /** Pairs that were done, or grants whose lease was held until its release. */
   readonly done: number;
   /** Since the start of the process, of all instances. */
   readonly renewals: number;

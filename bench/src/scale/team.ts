@@ -41,6 +41,7 @@ export class Team implements AsyncDisposable {
     const answers = (await Promise.all(asked)) as Answer[];
     const sum = (name: keyof Answer): number => answers.reduce((all, one) => all + one[name], 0);
     return {
+      ms: Math.max(...answers.map(({ ms }) => ms)),
       ...{ cpu: sum('cpu'), heap: sum('heap'), done: sum('done') },
       ...{ renewals: sum('renewals'), polls: sum('polls'), held: sum('held') },
     };

@@ -67,15 +67,18 @@ async function obey(order: Order): Promise<number> {
     case 'pairs':
       await all((instance, at) => pairs(instance, at, each(order.pairs, at)));
       return order.pairs;
-    case 'contend':
+    case 'contend': {
+      let kept = 0;
       await all(async (instance) => {
         for (let done = 0; done < order.grants; done++) {
           const lease = await instance.mutex(order.key).acquire({ wait: FOREVER });
           if (order.work > 0) await sleep(order.work);
+          if (lease.held) kept += 1;
           await lease.release();
         }
       });
-      return order.grants * count;
+      return kept;
+    }
     case 'loop': {
       let done = 0;
       const end = performance.now() + order.ms;
@@ -179,12 +182,13 @@ function sum(name: 'renewals' | 'pollings' | 'held'): number {
 }
 
 async function answer(order: Order): Promise<Answer> {
-  const start = process.cpuUsage();
+  const [start, from] = [process.cpuUsage(), performance.now()];
   const done = await obey(order);
   const { user, system } = process.cpuUsage(start);
+  const ms = performance.now() - from;
   const heap = order.do === 'weigh' ? bytes() : 0;
   const [renewals, polls] = [sum('renewals'), sum('pollings')];
-  return { cpu: user + system, heap, done, renewals, polls, held: sum('held') };
+  return { ms, cpu: user + system, heap, done, renewals, polls, held: sum('held') };
 }
 
 const send = (message: object): void => void process.send?.(message);

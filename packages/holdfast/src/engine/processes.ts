@@ -13,14 +13,19 @@
  */
 import type { Micros } from './commands.js';
 
-interface Process {
-  waiters: number;
+export interface Times {
   heard: Micros;
   /** From when it is silent; 0 if it named no patience. */
   until: Micros;
   /** The end of its pause; 0 if none, or it was asked since. */
   paused: Micros;
 }
+
+interface Process extends Times {
+  waiters: number;
+}
+
+const UNHEARD: Readonly<Times> = { heard: 0, until: 0, paused: 0 };
 
 /** A time in the past of every clock. */
 const LONG_AGO = 1;
@@ -40,11 +45,12 @@ export class Processes {
     return this.#known;
   }
 
-  enter(id: string): void {
+  /** The times are those of a process that was unknown. */
+  enter(id: string, { heard, until, paused }: Readonly<Times> = UNHEARD): void {
     const name = processOf(id);
-    const known = this.#known.get(name) ?? { waiters: 0, heard: 0, until: 0, paused: 0 };
-    known.waiters += 1;
-    this.#known.set(name, known);
+    const known = this.#known.get(name);
+    if (known === undefined) this.#known.set(name, { waiters: 1, heard, until, paused });
+    else known.waiters += 1;
   }
 
   leave(id: string): void {
@@ -55,9 +61,9 @@ export class Processes {
     if (known.waiters === 0) this.#emptied.add(name);
   }
 
-  restore(name: string, heard: Micros, until: Micros, paused: Micros): void {
+  restore(name: string, times: Readonly<Times>): void {
     const known = this.#known.get(name);
-    if (known !== undefined) Object.assign(known, { heard, until, paused });
+    if (known !== undefined) Object.assign(known, times);
   }
 
   /**

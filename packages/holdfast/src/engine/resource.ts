@@ -25,7 +25,7 @@ import {
 import type { LockKind } from './kinds.js';
 import { EXPIRE_LIMIT, handOffsOf } from './limits.js';
 import { type Parked, Parking } from './parking.js';
-import { Processes } from './processes.js';
+import { Processes, type Times } from './processes.js';
 import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
@@ -317,14 +317,15 @@ export class Resource {
     this.lastTicket = Math.max(this.lastTicket, ticket);
     const { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta } = wanted;
     const asked = { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta };
-    this.place({ ...asked, tasks: wanted.tasks ?? 0, ticket, signalled });
+    // a spread would give each waiter a shape of its own, which is slow to read
+    this.place(Object.assign(asked, { tasks: wanted.tasks ?? 0, ticket, signalled }));
   }
 
-  place(waiter: Waiter): void {
+  place(waiter: Waiter, times?: Readonly<Times>): void {
     const { id, ticket, fair } = waiter;
     this.waiters.set(id, waiter);
     this.queue.set(id, ticket);
-    this.processes.enter(id);
+    this.processes.enter(id, times);
     if (fair) this.fairWaiting += 1;
   }
 

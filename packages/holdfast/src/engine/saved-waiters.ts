@@ -3,7 +3,7 @@
  * long. So names of fields are left out, common values are stored once, and nothing is spread.
  */
 import type { Waiter } from './entries.js';
-import { processOf, type Processes } from './processes.js';
+import { processOf, type Processes, type Times } from './processes.js';
 import type { Resource } from './resource.js';
 
 /** `isNamed`: the channel ends with the name of the process, which is left out here. */
@@ -41,7 +41,7 @@ class Places<T> {
 }
 
 /** The times of each process, once. */
-class Times {
+class SavingTimes {
   readonly latest: number;
   readonly #all: Processes['all'];
   readonly #seen = new Set<string>();
@@ -67,15 +67,17 @@ class Times {
 export function savedQueue({ waiters, lastTicket, parking, processes }: Resource): SavedQueue {
   const terms = new Places<SavedTerms>();
   const metas = new Places<string>();
-  const times = new Times(processes.all);
+  const times = new SavingTimes(processes.all);
   const saved: SavedWaiter[] = [];
-  let last: { readonly terms: SavedTerms; readonly place: number } | undefined;
+  let last:
+    | { readonly one: Waiter; readonly terms: SavedTerms; readonly place: number }
+    | undefined;
   for (const one of waiters.values()) {
     const { id, ticket, token, meta } = one;
     const name = processOf(id);
-    const own = termsOf(one, name);
-    if (last === undefined || !isAlike(own, last.terms)) {
-      last = { terms: own, place: terms.of(JSON.stringify(own), own) };
+    if (last === undefined || !isAlike(one, name, last.one, last.terms)) {
+      const own = termsOf(one, name);
+      last = { one, terms: own, place: terms.of(JSON.stringify(own), own) };
     }
     const waiter: SavedWaiter = [id, lastTicket - ticket, token, last.place, metas.of(meta, meta)];
     times.addTo(waiter, name);
@@ -97,15 +99,32 @@ function termsOf(one: Waiter, name: string): SavedTerms {
   return [head, isNamed, owner, weight, ttl, claim, fair, handOffs, tasks, signalled];
 }
 
-function isAlike(one: SavedTerms, other: SavedTerms): boolean {
-  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
-  return true;
+/** Whether a waiter has the terms of another one; they are not made for each, which is slow. */
+function isAlike(one: Waiter, name: string, other: Waiter, terms: SavedTerms): boolean {
+  const [head, isNamed] = terms;
+  const { channel } = one;
+  return (
+    (isNamed
+      ? channel.length === head.length + name.length &&
+        channel.startsWith(head) &&
+        channel.endsWith(name)
+      : channel === head && !channel.endsWith(name)) &&
+    one.owner === other.owner &&
+    one.weight === other.weight &&
+    one.ttl === other.ttl &&
+    one.claim === other.claim &&
+    one.fair === other.fair &&
+    one.handOffs === other.handOffs &&
+    one.tasks === other.tasks &&
+    one.signalled === other.signalled
+  );
 }
 
 export function restoreWaiters(resource: Resource, saved: SavedQueue, lastTicket: number): void {
-  for (const [id, before, token, place, meta] of saved.waiters) {
+  const { heard } = saved;
+  for (const [id, before, token, place, meta, ago, until, paused] of saved.waiters) {
     const terms = saved.terms[place] as SavedTerms;
-    resource.place({
+    const waiter: Waiter = {
       id,
       token,
       channel: terms[1] ? terms[0] + processOf(id) : terms[0],
@@ -119,16 +138,18 @@ export function restoreWaiters(resource: Resource, saved: SavedQueue, lastTicket
       tasks: terms[8],
       signalled: terms[9],
       meta: saved.metas[meta] as string,
-    });
+    };
+    resource.place(waiter, ago === undefined ? undefined : timesOf(heard, ago, until, paused));
   }
 }
 
-/** After all waiters are restored, parked ones too. */
-export function restoreTimes(resource: Resource, { waiters, processes, heard }: SavedQueue): void {
-  const restore = (name: string, before: number, until: number, paused = 0): void =>
-    resource.processes.restore(name, heard - before, heard + until, paused);
-  for (const [id, , , , , before, until, paused] of waiters) {
-    if (before !== undefined) restore(processOf(id), before, until as number, paused);
+/** Those of parked waiters; after all are restored. */
+export function restoreTimes(resource: Resource, { processes, heard }: SavedQueue): void {
+  for (const [name, times] of processes) {
+    resource.processes.restore(name, timesOf(heard, ...times));
   }
-  for (const [name, [before, until, paused]] of processes) restore(name, before, until, paused);
+}
+
+function timesOf(heard: number, ago: number, until = 0, paused = 0): Times {
+  return { heard: heard - ago, until: heard + until, paused };
 }
