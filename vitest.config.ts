@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { paced } from './packages/testkit/src/pace.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -35,13 +36,15 @@ const globalSetup = here('packages/testkit/src/vitest-global.ts');
 const COMPUTING_MS = 300_000;
 const INSTRUMENT_MS = 4 * COMPUTING_MS;
 
+/** A test that hangs is found after this time, or later on a busy machine. */
+const limits = { testTimeout: paced(30_000), hookTimeout: paced(60_000) };
+
 const servers = {
   // The files of a worker share their modules: loading them for each file takes a quarter of the
   // processor time of these tests.
   isolate: false,
   globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
+  ...limits,
 };
 
 /** Tests that need a core for themselves: they measure times, or load it on purpose. */
@@ -110,7 +113,7 @@ export default defineConfig({
     // The list of failures at the end of `npm test` has only the message of an assertion, so the
     // message shows the compared values in full.
     chaiConfig: { truncateThreshold: 0 },
-    setupFiles: ['assertions', 'preload', 'warnings'].map((name) =>
+    setupFiles: ['assertions', 'preload', 'warnings', 'fresh-pace'].map((name) =>
       here(`packages/holdfast/test/support/${name}.ts`),
     ),
     projects: [
@@ -139,7 +142,7 @@ export default defineConfig({
         test: {
           name: 'realtime',
           include: REAL_TIME,
-          testTimeout: 30_000,
+          ...limits,
           maxWorkers: WORKERS,
           sequence: { groupOrder: 2 },
         },

@@ -1,8 +1,13 @@
 /** Waiting for a state instead of a fixed time; percentiles of measurements. */
+import { MOST } from './pace.js';
 
 /** How long to wait for a state, and how often to check it. */
 export interface Patience {
-  /** Milliseconds until the wait fails. Default 20,000: a busy machine starts a program late. */
+  /**
+   * Milliseconds until the wait fails. Default 20,000: a busy machine starts a program late. The
+   * time by which pauses between checks end late does not count: this process had no processor. At
+   * most, a wait lasts six times as long.
+   */
   within?: number;
   /** Milliseconds between two checks. Default 5. */
   every?: number;
@@ -30,6 +35,9 @@ export function stall(ms: number): void {
 /** Memory that is never written: a wait for a change ends at its time limit. */
 const UNCHANGED = new Int32Array(new SharedArrayBuffer(4));
 
+/** A timer is this late on an idle machine, at most. */
+const TIMER_MS = 1;
+
 /**
  * Waits until `predicate` returns a truthy value, and resolves to that value. A predicate that
  * throws counts as "not yet", and its last error is part of the failure message, so a test can wait
@@ -41,6 +49,7 @@ export async function until<T>(
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
   const start = performance.now();
   let last: unknown;
+  let late = 0;
   for (let checks = 1; ; checks++) {
     try {
       const value = await predicate();
@@ -49,12 +58,15 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() - start >= within) {
+    const paused = performance.now();
+    if (paused - start >= within + Math.min(late, (MOST - 1) * within)) {
       const seen = last instanceof Error ? `threw: ${last.message}` : `returned: ${show(last)}`;
-      const message = `not within ${within} ms (${checks} checks): ${what}\nthe last check ${seen}`;
+      const how = `${checks} checks, ${Math.round(late)} ms late`;
+      const message = `not within ${within} ms (${how}): ${what}\nthe last check ${seen}`;
       throw new Error(message, { cause: last });
     }
     await sleep(every);
+    late += Math.max(0, performance.now() - paused - every - TIMER_MS);
   }
 }
 

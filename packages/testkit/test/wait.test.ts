@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percentile, until } from '../src/index.js';
+import { percentile, sleep, stall, until } from '../src/index.js';
 
 describe('until', () => {
   it('resolves to the first truthy value', async () => {
@@ -20,12 +20,28 @@ describe('until', () => {
 
   it('rejects with the awaited state and the last result', async () => {
     await expect(until(() => 0, { within: 10, what: 'the key is gone' })).rejects.toThrow(
-      /not within 10 ms \(\d+ checks\): the key is gone\nthe last check returned: 0/,
+      /not within 10 ms \(\d+ checks, \d+ ms late\): the key is gone\nthe last check returned: 0/,
     );
     const failing = (): never => {
       throw new Error('no key');
     };
     await expect(until(failing, { within: 10 })).rejects.toThrow('the last check threw: no key');
+  });
+
+  it('does not count the time in which the process had no processor', async () => {
+    let there = false;
+    // the state comes later than the limit, after a time without a processor
+    void sleep(1).then(() => stall(300));
+    void sleep(320).then(() => void (there = true));
+    await until(() => there, { within: 150 });
+  });
+
+  it('ends at six times its limit in any case', async () => {
+    const start = performance.now();
+    const busy = setInterval(() => stall(20), 1);
+    await expect(until(() => false, { within: 50 })).rejects.toThrow(/not within 50 ms/);
+    clearInterval(busy);
+    expect(performance.now() - start).toBeGreaterThan(6 * 50 - 1);
   });
 });
 

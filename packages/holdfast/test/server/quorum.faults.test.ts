@@ -1,5 +1,5 @@
 /** A quorum of real servers: killed, frozen and restarted servers, refusals, and the script. */
-import { type Server, startServer, until } from 'holdfast-testkit';
+import { paced, type Server, startServer, until } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/store/clients/detect.js';
 import type { Acceptor, Vote } from '../../src/store/quorum/acceptor.js';
@@ -19,9 +19,12 @@ import { VirtualClock } from '../support/virtual-clock.js';
 import { failure, freshKey, later, Watch } from '../suites/helpers.js';
 
 const made = new Made();
-const SHORT = { ttl: 500, claimWindow: 200, retention: 1000, unreachableAfter: 2000 };
+const SHORT = {
+  ...{ ttl: paced(500), claimWindow: paced(200) },
+  ...{ retention: paced(1000), unreachableAfter: paced(2000) },
+};
 /** The time without an answer after which a server is not waited for. */
-const TIMEOUT = 100;
+const TIMEOUT = paced(100);
 let servers: Server[] = [];
 
 beforeAll(async () => {
@@ -74,8 +77,9 @@ describe('two of five servers', () => {
     await until(() => watch.fences.length > 20);
     await fail();
     const before = watch.fences.length;
-    await until(() => watch.fences.length > before + 40);
-    over = true;
+    await until(() => watch.fences.length > before + 40).finally(() => {
+      over = true;
+    });
     await all;
     expect(watch).toMatchObject({ most: 1, ascending: true });
     await use(one);
@@ -84,8 +88,7 @@ describe('two of five servers', () => {
   it('killed leave the lock usable, and exclusive', async () => {
     await contend(async () => {
       await Promise.all(servers.slice(0, 2).map((server) => server.kill()));
-    });
-    await Promise.all(servers.slice(0, 2).map((server) => server.restart()));
+    }).finally(() => Promise.all(servers.slice(0, 2).map((server) => server.restart())));
   });
 
   it('frozen leave the lock usable, and exclusive', async () => {
@@ -160,7 +163,7 @@ describe('a server that restarts without its memory', () => {
       first.pause();
       const again = await other
         .mutex(key)
-        .acquire({ wait: 1500 })
+        .acquire({ wait: paced(1500) })
         .catch(() => null);
       const twice = again !== null && lease.held;
       first.resume();
