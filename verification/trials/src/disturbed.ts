@@ -32,12 +32,12 @@ import type { Parameters, Trial } from './trial.js';
 const CLAIM_WINDOW = 10_000;
 /** While the store answers: a process that hears no messages finds that out with two polls. */
 const POLL_WINDOW = 2000;
-/** A client follows several redirections within it, also on a busy machine. */
+/** A client follows several redirections within it. */
 const ANSWER_MS = 500;
 // no master starts again
 const OPTIONS = { ttl: TTL, unreachableAfter: 60_000, restartGuard: 0 };
-/** A hand-off that takes less than this did not need a poll, in most cases. */
-const SOON_MS = POLL_WINDOW / 4;
+/** A hand-off that takes a smaller part of a claim window did not need a poll, in most cases. */
+const SOON = 1 / 4;
 const PROGRAMS = 2;
 const GRANTED_MS = 20_000;
 /** The programs have used their locks this often before a round begins. */
@@ -56,16 +56,17 @@ async function onDeployment(
     for (const disturbance of [...rounds]) {
       const open: Connected[] = [];
       const instances: Holdfast[] = [];
+      const claimWindow = disturbance.answers ? paced(POLL_WINDOW) : CLAIM_WINDOW;
       try {
         for (let count = 0; count < PROGRAMS; count++) {
           const connected = await deployment.connect(client, login);
           open.push(connected);
           const replicas = disturbance.acknowledged ? deployment.replicas : 0;
-          const claimWindow = disturbance.answers ? POLL_WINDOW : CLAIM_WINDOW;
           const terms = { claimWindow, replicas, requestTimeout: paced(ANSWER_MS) };
           instances.push(new Holdfast(connected.client, { ...OPTIONS, ...terms }));
         }
-        await once(deployment, disturbance, { instances, clients: open, login, fault, ...rest });
+        const used = { instances, clients: open, login, fault, soon: SOON * claimWindow };
+        await once(deployment, disturbance, { ...used, ...rest });
       } finally {
         await Promise.all(instances.map((one) => one.close({ grace: 0 })));
         for (const one of open) one.close();
@@ -82,6 +83,8 @@ interface Round extends Pick<Rounds<Disturbance>, 'random' | 'problems' | 'figur
   readonly clients: readonly Connected[];
   readonly login: ReturnType<typeof newLogin>;
   readonly fault: string | undefined;
+  /** A hand-off that takes less did not need a poll. */
+  readonly soon: number;
 }
 
 async function once(deployment: Deployment, disturbance: Disturbance, round: Round): Promise<void> {
@@ -103,7 +106,7 @@ async function once(deployment: Deployment, disturbance: Disturbance, round: Rou
     const used = (): boolean => programs.alone.every((n, at) => n >= (before[at] as number) + USED);
     await sleep(between(random, ...LASTS_MS));
     if (works) {
-      await until(used, { within: paced(GRANTED_MS) }).catch((error: unknown) =>
+      await until(used, { within: GRANTED_MS }).catch((error: unknown) =>
         problems.add('stuck', `a lock with one user, ${name}: ${String(error)}`),
       );
     }
@@ -111,7 +114,7 @@ async function once(deployment: Deployment, disturbance: Disturbance, round: Rou
     await deployment.settled().catch(trouble('the servers did not settle'));
     // a planted fault that was found may leave nothing that goes on
     const isFound = fault !== undefined && problems.total > 0;
-    if (!isFound && (await programs.goesOn())) await programs.isPushed(SOON_MS);
+    if (!isFound && (await programs.goesOn())) await programs.isPushed(round.soon);
     add(round, `${name}: rounds`);
   } finally {
     await programs.stop();

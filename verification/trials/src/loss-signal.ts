@@ -5,6 +5,7 @@
  */
 import { Holdfast } from 'holdfast';
 import {
+  paced,
   percentile,
   type Proxy,
   type Server,
@@ -12,7 +13,7 @@ import {
   startProxy,
   startServer,
 } from 'holdfast-testkit';
-import { type Stalls, stallOften, TTL_OF_STALLS } from './loss-signal/stalls.js';
+import { type Stalls, stallOften } from './loss-signal/stalls.js';
 import { ran } from './support/beats.js';
 import { connect } from './support/clients.js';
 import { Contender } from './support/contenders.js';
@@ -21,7 +22,7 @@ import { Problems } from './support/problems.js';
 import { between, type Random, randomFrom } from './support/random.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 
-const TTL = 1000;
+const TTL_MS = 1000;
 const DIRECTIONS = ['both', 'requests', 'replies'] as const;
 /** Leases of one process at a time. */
 const LEASES_MAX = 10;
@@ -49,6 +50,7 @@ interface Margins {
 }
 
 interface Scenario {
+  readonly ttl: number;
   readonly sides: readonly Side[];
   /** Waits for every lock, over a direct connection. */
   readonly other: Contender;
@@ -63,16 +65,18 @@ async function run(parameters: Parameters): Promise<Verdict> {
   await using server = await startServer({ server: parameters.server });
   const direct = await connect(client, server.url);
   const observer = new Holdfast(direct.client);
-  const given = { client, options: { ttl: TTL } };
+  const ttl = paced(TTL_MS);
+  const given = { client, options: { ttl } };
   const other = await Contender.start({ ...given, url: server.url, fault: undefined });
   const sides = await Promise.all(
-    DIRECTIONS.map((direction) => side(direction, server, parameters)),
+    DIRECTIONS.map((direction) => side(direction, server, { ...parameters, ttl })),
   );
   const problems = new Problems();
   const signal = { both: [], requests: [], replies: [] };
   const margins: Margins = { signal, promise: [], starved: 0 };
   const expiries = new Expiries(observer);
-  const scenario = { sides, other, expiries, random: randomFrom(seed), problems, margins };
+  const random = randomFrom(seed);
+  const scenario = { ttl, sides, other, expiries, random, problems, margins };
   try {
     const least = Math.ceil(trials / sides.length / LEASES_MAX);
     const each = Math.ceil(trials / sides.length / least);
@@ -95,17 +99,17 @@ async function run(parameters: Parameters): Promise<Verdict> {
 async function side(
   direction: Side['direction'],
   server: Server,
-  { client, fault }: Parameters,
+  { client, fault, ttl }: Parameters & Pick<Scenario, 'ttl'>,
 ): Promise<Side> {
   const proxy = await startProxy(server);
-  const given = { url: proxy.url, client, options: { ttl: TTL }, fault, beats: true };
+  const given = { url: proxy.url, client, options: { ttl }, fault, beats: true };
   const holder = await Contender.start(given);
   return { direction, proxy, holder };
 }
 
 /** One round: leases of each side are acquired, watched, cut off and lost. */
 async function once(scenario: Scenario, round: number, each: number): Promise<void> {
-  const { sides, other, random } = scenario;
+  const { ttl, sides, other, random } = scenario;
   const wants = sides.map(({ direction }) =>
     Array.from({ length: each }, (_, at) => ({ key: `${direction} ${round}.${at}`, lock: {} })),
   );
@@ -118,7 +122,7 @@ async function once(scenario: Scenario, round: number, each: number): Promise<vo
       for (const want of wants[at] ?? []) {
         await holder.want([want]);
         await holder.nextEvent('held', want.key);
-        await sleep(between(random, 0, TTL / each));
+        await sleep(between(random, 0, ttl / each));
       }
     }),
   );
@@ -127,7 +131,7 @@ async function once(scenario: Scenario, round: number, each: number): Promise<vo
   const watching = watch(scenario, keys);
   await Promise.all(
     sides.map(async ({ proxy, direction }) => {
-      await sleep(between(random, 0.2 * TTL, 1.5 * TTL));
+      await sleep(between(random, 0.2 * ttl, 1.5 * ttl));
       proxy.blackhole(direction);
     }),
   );
@@ -143,8 +147,8 @@ function isScript(words: string[]): boolean {
 }
 
 /** Inspects the leases until the other process has acquired all locks. */
-async function watch({ expiries, other }: Scenario, keys: readonly string[]): Promise<void> {
-  const deadline = performance.now() + 10 * TTL;
+async function watch({ ttl, expiries, other }: Scenario, keys: readonly string[]): Promise<void> {
+  const deadline = performance.now() + 10 * ttl;
   const open = new Set(keys);
   while (open.size > 0 && performance.now() < deadline) {
     for (const key of open) if (other.event('held', key) !== undefined) open.delete(key);
@@ -154,12 +158,12 @@ async function watch({ expiries, other }: Scenario, keys: readonly string[]): Pr
 }
 
 async function judge(
-  { expiries, other, problems, margins }: Scenario,
+  { ttl, expiries, other, problems, margins }: Scenario,
   direction: Side['direction'],
   holder: Contender,
   key: string,
 ): Promise<void> {
-  const aborted = await holder.nextEvent('aborted', key, 3 * TTL).catch(() => undefined);
+  const aborted = await holder.nextEvent('aborted', key, 3 * ttl).catch(() => undefined);
   if (aborted === undefined) {
     problems.add('no abort', `${key}: its signal did not abort`);
     return;
@@ -205,7 +209,7 @@ function figures({ signal, promise, starved }: Margins, stalls: Stalls): Verdict
   rows['not counted: the process got no CPU time'] = starved;
   rows['leases held over a stall'] = stalls.leases;
   rows['of them acquired by another process'] = stalls.taken;
-  rows['ttl of stalls, ms'] = TTL_OF_STALLS;
+  rows['ttl of stalls, ms'] = stalls.ttl;
   return rows;
 }
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
-import { type AfterDrop, percentile, startProxy, startServer } from 'holdfast-testkit';
+import { type AfterDrop, paced, percentile, startProxy, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { FAULTS, type Fault } from './lost-replies/faults.js';
 import { type Lost, OPS, WORKLOADS } from './lost-replies/workloads.js';
@@ -34,7 +34,7 @@ async function run(parameters: Parameters): Promise<Verdict> {
   await using server = await startServer({ server: parameters.server });
   await using proxy = await startProxy(server);
   const direct = await connect(parameters.client, server.url);
-  const rival = new Holdfast(direct.client, { ttl: 10_000, claimWindow: 5000 });
+  const rival = new Holdfast(direct.client, { ttl: paced(10_000), claimWindow: 5000 });
   const resource = new Resource(`${server.url}/1`);
   const bare = new Redis(server.url);
   const scenario: Scenario = {
@@ -102,7 +102,7 @@ async function runCase(
 ): Promise<boolean> {
   const attempt = await Attempt.open(scenario, `${op}, ${after}`, `${op}-${after}-${suffix}`);
   try {
-    const limit = scenario.fault === undefined ? ATTEMPT_MS : ATTEMPT_WITH_FAULT_MS;
+    const limit = paced(scenario.fault === undefined ? ATTEMPT_MS : ATTEMPT_WITH_FAULT_MS);
     const ended = await within(limit, WORKLOADS[op](attempt, after, index));
     if (!ended) attempt.problem('stuck', `not ended after ${limit} ms`);
   } catch (error) {

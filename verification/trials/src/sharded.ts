@@ -6,7 +6,7 @@
  * `seconds` is the duration.
  */
 import { Holdfast } from 'holdfast';
-import { type Server, sleep, startServer, startShardingProxy } from 'holdfast-testkit';
+import { paced, type Server, sleep, startServer, startShardingProxy } from 'holdfast-testkit';
 import { Programs, TTL } from './disturbed/programs.js';
 import { type Connected, connect } from './support/clients.js';
 import { Problems } from './support/problems.js';
@@ -15,7 +15,8 @@ import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 import { sorted } from './fail-over/scenario.js';
 
 /** Most messages do not arrive, so a waiter that got a lock may find out late. */
-const OPTIONS = { ttl: TTL, claimWindow: 2000, requestTimeout: 500, unreachableAfter: 60_000 };
+const CLAIM_WINDOW = 2000;
+const ANSWER_MS = 500;
 const BETWEEN_CUTS_MS = [300, 1500] as const;
 /** Mutexes that a program takes before the proxy spreads keys, with the planted fault. */
 const EARLY = ['early 1', 'early 2', 'early 3'];
@@ -28,11 +29,13 @@ async function run({ server, client, seconds, seed, fault }: Parameters): Promis
   const open: Connected[] = [];
   const instances: Holdfast[] = [];
   let keys = 0;
+  const terms = { claimWindow: paced(CLAIM_WINDOW), requestTimeout: paced(ANSWER_MS) };
+  const options = { ttl: TTL, unreachableAfter: 60_000, ...terms };
   try {
     for (const _ of servers) {
       const connected = await connect(client, proxy.url);
       open.push(connected);
-      instances.push(new Holdfast(connected.client, OPTIONS));
+      instances.push(new Holdfast(connected.client, options));
     }
     if (fault === 'spreads-later') {
       // the test for one server finds one

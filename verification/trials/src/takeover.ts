@@ -3,7 +3,7 @@
  * next waiter must detect the end of the lease by itself: at once, but not before.
  */
 import { Holdfast } from 'holdfast';
-import { percentile, type Server, sleep, startServer } from 'holdfast-testkit';
+import { paced, percentile, type Server, sleep, startServer } from 'holdfast-testkit';
 import { stillness } from './support/beats.js';
 import { connect } from './support/clients.js';
 import { Contender } from './support/contenders.js';
@@ -115,7 +115,7 @@ async function once(
   await second.want([{ key, lock, hold: 0 }]);
   await sleep(between(random, 0, TTL));
   await holder.kill();
-  const deadline = performance.now() + 3 * TTL;
+  const deadline = performance.now() + paced(3 * TTL);
   while (first.event('held', key) === undefined && performance.now() < deadline) {
     await expiries.inspect(key);
     await sleep(LOOK_MS);

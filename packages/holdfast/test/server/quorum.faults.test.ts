@@ -88,7 +88,9 @@ describe('two of five servers', () => {
   it('killed leave the lock usable, and exclusive', async () => {
     await contend(async () => {
       await Promise.all(servers.slice(0, 2).map((server) => server.kill()));
-    }).finally(() => Promise.all(servers.slice(0, 2).map((server) => server.restart())));
+    }).finally(async () => {
+      await Promise.all(servers.slice(0, 2).map((server) => server.restart()));
+    });
   });
 
   it('frozen leave the lock usable, and exclusive', async () => {

@@ -1,5 +1,5 @@
 /** The trials in the test suite: a small run of each, and each fault that it must find. */
-import type { ServerName } from 'holdfast-testkit';
+import { paced, type ServerName } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from '../../../../verification/trials/src/support/clients.js';
 import { parameters, type Trial } from '../../../../verification/trials/src/trial.js';
@@ -26,14 +26,14 @@ export function shareOf(
   group(`trial ${trial.name}`, () => {
     for (const server of SERVERS) {
       for (const client of CLIENTS) {
-        it(`holds with ${client} on ${server}`, { timeout: LIMIT_MS }, async () => {
+        it(`holds with ${client} on ${server}`, { timeout: paced(LIMIT_MS) }, async () => {
           const { problems } = await trial.run(parameters(trial.share, { server, client }));
           expect(problems).toEqual([]);
         });
       }
     }
 
-    it.each(trial.faults)('finds the fault %s', { timeout: CONTROL_MS }, async (fault) => {
+    it.each(trial.faults)('finds the fault %s', { timeout: paced(CONTROL_MS) }, async (fault) => {
       const given = { server: 'redis', client: 'ioredis-6', fault } as const;
       await untilShown(findings[fault] ?? ['no such fault'], async () => {
         const { problems } = await trial.run(parameters(trial.share, given));

@@ -1,13 +1,13 @@
 /** One round of `dead-waiters`: processes wait, some are killed or stopped, the rest proceed. */
 import { readFileSync } from 'node:fs';
 import type { Holdfast, Lease } from 'holdfast';
-import { type Server, sleep, until } from 'holdfast-testkit';
+import { paced, type Server, sleep, until } from 'holdfast-testkit';
 import type { Contender, EventOf } from '../support/contenders.js';
 import { monotonic } from '../support/overlaps.js';
 import { between } from '../support/random.js';
 import { type Participants, type Queue, type Scenario, unaffected } from './scenario.js';
 
-/** Extra time for slow machines. */
+/** Extra time for a process that has to do something. */
 const SLACK_MS = 3000;
 
 export async function round(
@@ -64,7 +64,7 @@ function untilQueued(
   const expected = waiters.map(({ pid }) => pid).join();
   const look = async (): Promise<boolean> =>
     (await holder.inspect(key))?.waiters.map(({ pid }) => pid).join() === expected;
-  return until(look, { within: SLACK_MS, every: 1, what: `${expected} wait for ${key}` });
+  return until(look, { within: paced(SLACK_MS), every: 1, what: `${expected} wait for ${key}` });
 }
 
 /** Kills and stops processes, and waits until the server and the kernel have noticed. */
@@ -118,7 +118,7 @@ async function firstUnaffected(
   { key, waiters }: Queue,
 ): Promise<Next | undefined> {
   const first = unaffected(participants, waiters)[0] as Contender;
-  const within = participants.stopped.length * claimWindow + SLACK_MS;
+  const within = participants.stopped.length * claimWindow + paced(SLACK_MS);
   try {
     return await until(
       async () => {
@@ -222,7 +222,7 @@ async function drain(
   };
   try {
     await until(done, {
-      within: alive.length * SLACK_MS,
+      within: alive.length * paced(SLACK_MS),
       every: 1,
       what: `all waiters held ${key}`,
     });

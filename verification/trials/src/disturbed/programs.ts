@@ -4,7 +4,7 @@
  * call may say that a lease was lost.
  */
 import { type Holdfast, isHoldfastError, type Lease } from 'holdfast';
-import { sleep, until } from 'holdfast-testkit';
+import { paced, sleep, until } from 'holdfast-testkit';
 import { add, type Output } from '../fail-over/scenario.js';
 import { between, type Random } from '../support/random.js';
 import { type Belief, Grants } from './grants.js';
@@ -110,7 +110,7 @@ export class Programs {
         row = (await this.#handOff(from.holdfast, to.holdfast)) < soon ? row + 1 : 0;
         return row >= PUSHED;
       };
-      await until(pushed, { within: SERVED_MS }).catch((error: unknown) => {
+      await until(pushed, { within: paced(SERVED_MS) }).catch((error: unknown) => {
         this.#around.problems.add('polls', `${to.name}, ${this.#around.name}: ${String(error)}`);
       });
     }

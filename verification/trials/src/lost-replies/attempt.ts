@@ -10,7 +10,7 @@ import {
   type LockOptions,
   type RedisClient,
 } from 'holdfast';
-import { type Proxy, until } from 'holdfast-testkit';
+import { paced, type Proxy, until } from 'holdfast-testkit';
 import type { Redis } from 'ioredis';
 import { type ClientName, connect } from '../support/clients.js';
 import { type Lock, lockOf, type Primitive } from '../support/locks.js';
@@ -25,7 +25,7 @@ const FREE_WITHIN = 8000;
 /** Shorter times with a planted fault, which is found by exceeding them. */
 const WITH_FAULT = { ttl: 6000, freeWithin: 1500 } as const;
 const REQUEST_TIMEOUT = 150;
-export const CLAIM_WINDOW = 200;
+const CLAIM_WINDOW = 200;
 const SLICE_MS = 3;
 
 /** The state that all attempts share. */
@@ -60,11 +60,11 @@ export class Figures {
 }
 
 /** Short times, so that faults show early. */
-const SETTINGS = {
-  claimWindow: CLAIM_WINDOW,
-  requestTimeout: REQUEST_TIMEOUT,
-  unreachableAfter: 2 * REQUEST_TIMEOUT,
-} as const;
+const settings = () => ({
+  claimWindow: paced(CLAIM_WINDOW),
+  requestTimeout: paced(REQUEST_TIMEOUT),
+  unreachableAfter: paced(2 * REQUEST_TIMEOUT),
+});
 
 /** One attempt, with its own key and a subject with its own connection. */
 export class Attempt {
@@ -72,6 +72,7 @@ export class Attempt {
   readonly name: string;
   readonly scenario: Scenario;
   readonly subject: Holdfast;
+  readonly claimWindow: number;
   readonly #close: () => void;
 
   private constructor(
@@ -84,8 +85,10 @@ export class Attempt {
     this.scenario = scenario;
     this.name = name;
     this.key = key;
-    const ttl = scenario.fault === undefined ? TTL : WITH_FAULT.ttl;
-    this.subject = new Holdfast(client, { ...SETTINGS, ttl });
+    const ttl = paced(scenario.fault === undefined ? TTL : WITH_FAULT.ttl);
+    const terms = settings();
+    this.claimWindow = terms.claimWindow;
+    this.subject = new Holdfast(client, { ...terms, ttl });
     this.#close = close;
   }
 
@@ -102,7 +105,8 @@ export class Attempt {
   }
 
   get #freeWithin(): number {
-    return this.scenario.fault === undefined ? FREE_WITHIN : WITH_FAULT.freeWithin;
+    const { fault } = this.scenario;
+    return paced(fault === undefined ? FREE_WITHIN : WITH_FAULT.freeWithin);
   }
 
   problem(kind: string, what: string): void {

@@ -1,10 +1,10 @@
 /** The workloads: the reply to an acquire, a renewal, a release or a hand-off is lost. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from 'holdfast';
-import { type AfterDrop, type Rule, until } from 'holdfast-testkit';
+import { type AfterDrop, paced, type Rule, until } from 'holdfast-testkit';
 import { isCall, type Spoken } from '../support/commands.js';
 import { monotonic } from '../support/overlaps.js';
-import { CLAIM_WINDOW, expected, notSetUp, type Attempt, setUp } from './attempt.js';
+import { type Attempt, expected, notSetUp, setUp } from './attempt.js';
 
 /** Commands with a lost reply; `hand-off` ends a root that a local waiter used or waits for. */
 export const OPS = ['acquire', 'renew', 'release', 'hand-off'] as const;
@@ -46,7 +46,7 @@ async function acquire(attempt: Attempt, after: AfterDrop, index: number): Promi
   const contended = index % 3 === 2;
   const first = contended ? await attempt.rivalLock(FAIR).acquire() : undefined;
   const rule = loseReply(attempt, 'acquire', after);
-  const request = index % 3 === 0 ? mutex.tryAcquire() : mutex.acquire({ wait: 600 });
+  const request = index % 3 === 0 ? mutex.tryAcquire() : mutex.acquire({ wait: paced(600) });
   const answer = request.catch(expected);
   await rule.applied();
   const wanted = requestForRival(attempt);
@@ -68,10 +68,11 @@ async function acquire(attempt: Attempt, after: AfterDrop, index: number): Promi
 /** The subject keeps the lease by another renewal, or detects its end before the server ends it. */
 async function renew(attempt: Attempt, after: AfterDrop, index: number): Promise<void> {
   const { figures } = attempt.scenario;
-  const lease = await attempt.lock(FAIR).acquire({ ttl: SHORT_TTL }).catch(setUp);
+  const ttl = paced(SHORT_TTL);
+  const lease = await attempt.lock(FAIR).acquire({ ttl }).catch(setUp);
   const wanted = requestForRival(attempt);
   const rule = loseReply(attempt, 'renew', after);
-  await attempt.hold('subject', lease, forMs(1.5 * SHORT_TTL));
+  await attempt.hold('subject', lease, forMs(1.5 * ttl));
   const since = monotonic();
   figures.count(`${attempt.name}: ${lease.held ? 'kept' : 'lost in time'}`);
   // after a loss, a program may omit the release; a lease in doubt is not lost
@@ -160,7 +161,7 @@ async function turnWithNext(
   after: AfterDrop,
   { lease, nextLocal, wanted }: HandOff,
 ): Promise<void> {
-  await attempt.hold('subject', lease, forMs(1.5 * CLAIM_WINDOW));
+  await attempt.hold('subject', lease, forMs(1.5 * attempt.claimWindow));
   const since = monotonic();
   const released = releaseHeld(attempt, lease, after);
   const successor = holdAndRelease(attempt, nextLocal);

@@ -9,6 +9,8 @@ export const PLACES = ['timer', 'immediate', 'microtask', 'reply'] as const;
 export interface Stall {
   readonly ms: number;
   readonly place: (typeof PLACES)[number];
+  /** For so many ms the leases are renewed just before, so no renewal is on its way; 0: as it is. */
+  readonly renewed: number;
 }
 
 /** The observation of one lease. */
@@ -20,6 +22,7 @@ export interface Observation {
   readonly aborted: boolean;
   /** `held`, some ms later. */
   readonly heldLater: boolean;
+  readonly abortedLater: boolean;
 }
 
 export interface Stalled {
@@ -32,7 +35,7 @@ const LATER_MS = 50;
 
 /** Blocks the event loop, observes the leases, and observes them again later. */
 export async function observeStall(leases: readonly Lease[], stall: Stall): Promise<Stalled> {
-  await reach(stall.place, leases);
+  await begin(leases, stall);
   const from = monotonic();
   block(stall.ms);
   const held = leases.map((lease) => lease.held);
@@ -44,8 +47,19 @@ export async function observeStall(leases: readonly Lease[], stall: Stall): Prom
     held: held[at] as boolean,
     aborted: aborted[at] as boolean,
     heldLater: lease.held,
+    abortedLater: lease.signal.aborted,
   }));
   return { from, to, observations };
+}
+
+/** A lease is renewed for the first time after more than a third of its ttl. */
+async function begin(leases: readonly Lease[], { place, renewed }: Stall): Promise<void> {
+  for (;;) {
+    const start = monotonic();
+    if (renewed > 0) await Promise.all(leases.map((lease) => lease.extend(renewed)));
+    await reach(place, leases);
+    if (renewed === 0 || monotonic() - start < renewed / 3) return;
+  }
 }
 
 /** Resolves in the given phase of the event loop. */
