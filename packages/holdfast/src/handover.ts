@@ -192,7 +192,7 @@ function partsOf(core: Core, lease: Lease | MultiLease | Leadership): readonly L
   const one = lease instanceof Leadership ? lease.lease : lease;
   const parts = one instanceof MultiLease ? one.leases : [one];
   for (const one of parts) {
-    if (!(one instanceof Lease) || !one.grantedBy(core)) {
+    if (!(one instanceof Lease) || !one.grantedBy(core.releaser)) {
       throw badOption('lease', 'a lease that this instance acquired', lease);
     }
     if (one.besides) throw badOption('lease', 'one without the lock of another library', lease);

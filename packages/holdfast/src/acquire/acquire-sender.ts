@@ -84,7 +84,7 @@ export class AcquireSender {
   ended(acquisition: Acquisition): void {
     acquisition.asking = false;
     this.#underWay -= 1;
-    if (acquisition.channel !== '') this.#wake.named(-1);
+    if ((acquisition.asked?.channel ?? '') !== '') this.#wake.named(-1);
     if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
@@ -121,7 +121,9 @@ export class AcquireSender {
       retention: settings.retention,
       meta: this.#metas.get(terms.label) ?? this.#meta(terms.label),
     };
-    acquisition.begin(command, now);
+    acquisition.asking = 'sent';
+    acquisition.asked = command;
+    acquisition.askedAt = now;
     this.#underWay += 1;
     if (channel !== '') this.#wake.named(1);
     return command;

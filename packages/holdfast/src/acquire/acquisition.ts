@@ -17,7 +17,7 @@ import type { Telemetry } from '../observe/telemetry.js';
 import type { Receiver } from '../store/requests.js';
 import type { AcquireSender, Answer } from './acquire-sender.js';
 import type { Place } from './failures.js';
-import type { PushLimits, PushTokens } from './pushes.js';
+import type { PushTokens } from './pushes.js';
 import type { Origin } from './cleanup/abandoned.js';
 import type { AcquireRequest, Call, Waited } from './call.js';
 import type { Parked } from './conditions/parked.js';
@@ -34,10 +34,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   hold: Hold | null = null;
   /** Its place in the queue of the store; 0 before it has one. */
   ticket = 0;
-  /** The wake channel that the store knows for it. */
-  channel = '';
-  /** The tasks that the store knows for it. */
-  told = 0;
   /** A push of its grant may contain them, see `PushTokens`. */
   tokens: PushTokens | undefined;
   /**
@@ -68,10 +64,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   ahead = '';
   readonly #sender: AcquireSender;
   /** The last request, and the moment before it was sent. */
-  #asked: Moment;
-  #token = '';
-  #claim = 0;
-  #handOffs = 0;
+  asked: Acquire | undefined;
+  askedAt: Moment;
   #pause: Timer | undefined;
 
   constructor(
@@ -89,7 +83,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     this.parked = parked;
     this.id = id;
     this.sent = now;
-    this.#asked = now;
+    this.askedAt = now;
     this.arrived = now.at;
     this.heardAt = now.at;
   }
@@ -129,12 +123,14 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return { ticket: this.ticket, before: 0 };
   }
 
-  /**
-   * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
-   */
-  get bounds(): PushLimits {
-    const { owner } = this.request.terms;
-    return { owner, claim: this.#claim, handOffs: this.#handOffs };
+  /** The wake channel that the store knows for it. */
+  get channel(): string {
+    return this.asked?.channel ?? '';
+  }
+
+  /** The tasks that the store knows for it. */
+  get told(): number {
+    return this.asked?.tasks ?? 0;
   }
 
   get heard(): boolean {
@@ -161,35 +157,24 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return this.asking === 'waits' && !this.heard;
   }
 
-  /** A request is under way until `AcquireSender.ended`. */
-  begin({ channel, token, claim, handOffs, tasks = 0 }: Acquire, now: Moment): void {
-    this.asking = 'sent';
-    this.channel = channel;
-    this.told = tasks;
-    this.#asked = now;
-    this.#token = token;
-    this.#claim = claim;
-    this.#handOffs = handOffs;
-  }
-
   /** A request that has waited is sent. The time before counts only after a failure. */
   due(): boolean {
     if (this.settled && this.parked === undefined) {
       this.#sender.ended(this);
       return false;
     }
-    this.#asked = this.#sender.parts.suspend.moment();
+    this.askedAt = this.#sender.parts.suspend.moment();
     this.asking = 'sent';
-    if (this.trouble === undefined) this.heardAt = this.#asked.at;
+    if (this.trouble === undefined) this.heardAt = this.askedAt.at;
     return true;
   }
 
   answered(reply: Answer, isSame: boolean): void {
     const { parts, handler } = this.#sender;
     const { replyDelay, suspend } = parts;
-    const sent = this.#asked;
+    const sent = this.askedAt;
     this.#sender.ended(this);
-    this.tokens?.answered(this.#token);
+    this.tokens?.answered(this.asked?.token ?? '');
     const now = suspend.moment();
     if (replyDelay.took(now.at - sent.at) && !isSame) this.mayBeDuplicated = true;
     this.parked?.answered(reply);
@@ -220,7 +205,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     const { parts, handler } = this.#sender;
     this.#sender.ended(this);
     if (reply === undefined) this.mayBeDuplicated = true;
-    else this.tokens?.answered(this.#token);
+    else this.tokens?.answered(this.asked?.token ?? '');
     // with `replicas`, a grant counts only as the reply to a request
     const counts = reply?.status !== 'granted' || parts.settings.replicas === 0;
     if (this.settled) return handler.onLateReply(this, reply?.status ?? 'queued');
@@ -235,7 +220,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant, now);
     root.mayBeDuplicated = this.mayBeDuplicated || this.asking !== false;
     if (this.parked !== undefined) root.extras.origin = this.origin;
-    root.channel = this.channel;
+    root.channel = this.asked?.channel ?? '';
     root.observer = this.queue;
     if (this.request.stays === true) root.hold.leave('left');
     return root;

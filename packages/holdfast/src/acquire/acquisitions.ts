@@ -19,7 +19,7 @@ import { Revocations } from '../lease/revocations.js';
 import type { Settings } from '../base/options.js';
 import { isClosed, isRefusal, type Store } from '../store/port.js';
 import type { HandOffMessage } from '../observe/messages.js';
-import type { Telemetry } from '../observe/telemetry.js';
+import { ACQUIRE, type Telemetry } from '../observe/telemetry.js';
 import {
   type Answer,
   AcquireSender,
@@ -60,6 +60,8 @@ export class Acquisitions implements ReplyHandler {
   readonly #queues: PollQueues;
   readonly roots: Roots;
   readonly lasting: Lasting;
+  /** The instance closes: no other acquisition begins. */
+  closed = false;
   readonly #limits: Limits<Acquisition> = {
     giveUp: ({ via }, error) => this.giveUp(via, error),
     ask: ({ via }) => this.sender.ask(via),
@@ -93,8 +95,13 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /** `null` if `wait` is 0 and the lock is not free. */
-  acquire(request: AcquireRequest): Promise<Hold | null> {
+  acquire(
+    request: AcquireRequest,
+    isTraced: boolean = ACQUIRE.hasSubscribers !== false,
+  ): Promise<Hold | null> {
+    if (isTraced) return this.#telemetry.acquire(request, (asked) => this.acquire(asked, false));
     const { key, terms } = request;
+    if (this.closed && request.closing !== true) return Promise.reject(failures.closed(key));
     if (terms.signal?.aborted) return Promise.reject(aborted(key, terms.signal.reason));
     const moment = this.#suspend.moment();
     if (mayShare(request, this.#settings)) return this.roots.acquire(request, moment);

@@ -29,6 +29,8 @@ export interface AcquireRequest {
    * this process does not renew it.
    */
   readonly stays?: boolean;
+  /** It may begin while the instance closes. */
+  readonly closing?: boolean;
   /** The end of its id, by which all processes know what asked for it. */
   readonly mark?: string;
   /**

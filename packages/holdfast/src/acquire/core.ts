@@ -5,9 +5,8 @@
 import type { Clock } from '../base/clock.js';
 import type { CorePart, PartHost } from './core-part.js';
 import { Ids } from '../base/ids.js';
-import type { Hold, Root } from '../lease/root.js';
+import type { Root } from '../lease/root.js';
 import { Watchdog } from '../lease/watchdog.js';
-import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
 import { SuspendDetector } from '../lease/local-time.js';
 import type { Settings } from '../base/options.js';
 import type { Store } from '../store/port.js';
@@ -16,15 +15,14 @@ import type { Wake } from '../store/wake-channel.js';
 import { AbandonedAcquisitions } from './cleanup/abandoned.js';
 import { LateDuplicates } from './cleanup/late-duplicates.js';
 import * as failures from './failures.js';
-import { ACQUIRE, RELEASE, Telemetry } from '../observe/telemetry.js';
+import { Telemetry } from '../observe/telemetry.js';
 import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquisitions.js';
 import { Releaser } from './releaser.js';
-import type { AcquireRequest } from './call.js';
 
 type Explain = (key: string, error: unknown) => unknown;
 
-export class Core implements Grantor, PartHost {
+export class Core implements PartHost {
   readonly settings: Settings;
   readonly store: Store;
   readonly requests: Requests;
@@ -100,15 +98,6 @@ export class Core implements Grantor, PartHost {
     return part;
   }
 
-  acquire(
-    request: AcquireRequest,
-    isTraced: boolean = ACQUIRE.hasSubscribers !== false,
-  ): Promise<Hold | null> {
-    if (isTraced) return this.telemetry.acquire(request, (asked) => this.acquire(asked, false));
-    if (this.#closing !== undefined) return Promise.reject(failures.closed(request.key));
-    return this.acquisitions.acquire(request);
-  }
-
   /**
    * Opens the wake connection until this instance closes. Resolves to whether messages arrive on
    * it.
@@ -123,14 +112,6 @@ export class Core implements Grantor, PartHost {
     if (this.#closing === undefined) await within(clock, unreachableAfter, warm());
     if (wake.channel === '') throw failures.notWarm(this.#closing !== undefined, wake.failure);
     return works;
-  }
-
-  release(hold: Hold): Promise<ReleaseOutcome> {
-    if (RELEASE.hasSubscribers === false) return this.releaser.release(hold);
-    const release = (): Promise<ReleaseOutcome> => this.releaser.release(hold);
-    const { key, name: id, fence, grantedAt } = hold;
-    const held = this.clock.now() - grantedAt;
-    return this.telemetry.release({ key, id, fence, held }, release);
   }
 
   /**
@@ -153,6 +134,7 @@ export class Core implements Grantor, PartHost {
 
   /** Rejects waiting acquisitions, waits up to `grace` ms for the leases, and closes all parts. */
   close(grace: number): Promise<void> {
+    this.acquisitions.closed = true;
     this.#closing ??= this.#close(grace);
     return this.#closing;
   }

@@ -77,7 +77,9 @@ export function believed(
   moment: Moment,
   claimWindow: number,
 ): Grant | undefined {
-  const grant = bounded(push, acquisition.bounds);
+  // the store may already know a request whose reply has not arrived
+  const { asked } = acquisition;
+  const grant = asked && bounded(push, asked);
   if (grant === undefined || acquisition.isStale(suspend, moment, claimWindow)) return undefined;
   const now = moment.at;
   const grantedAt = acquisition.localTime(suspend, push.now, moment);

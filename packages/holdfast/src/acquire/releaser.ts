@@ -15,17 +15,13 @@
  * With a next root, the same command queues it (`turn`): this object is then the request of that
  * root too, and hands its answer, its failure or the lack of both to the acquisition.
  */
-import type { Park, Release, Turn, TurnReply } from '../engine/commands.js';
-import type {
-  ReleaseResult,
-  ReleaseRetrier,
-  ReleaseTask,
-  Told,
-} from './cleanup/release-retrier.js';
+import type { Release, Turn, TurnReply } from '../engine/commands.js';
+import { Attempts, type ReleaseResult, type ReleaseRetrier } from './cleanup/release-retrier.js';
 import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
 import type { Hold, Root } from '../lease/root.js';
-import type { ReleaseOutcome } from '../lease/lease.js';
+import type { Clock } from '../base/clock.js';
+import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
 import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
@@ -43,14 +39,22 @@ export interface ReleaserParts {
   readonly acquisitions: Acquisitions;
 }
 
-export class Releaser {
+export class Releaser implements Grantor {
   readonly #parts: ReleaserParts;
+  readonly clock: Clock;
+  readonly watchdog: Watchdog;
 
   constructor(parts: ReleaserParts) {
     this.#parts = parts;
+    this.clock = parts.settings.clock;
+    this.watchdog = parts.watchdog;
   }
 
-  release(hold: Hold): Promise<ReleaseOutcome> {
+  release(
+    hold: Hold,
+    isTraced: boolean = RELEASE.hasSubscribers !== false,
+  ): Promise<ReleaseOutcome> {
+    if (isTraced) return this.#trace(hold);
     const { root } = hold;
     const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
     const now = suspend.moment();
@@ -71,6 +75,13 @@ export class Releaser {
       return Promise.resolve('freed');
     }
     return end.send(ending.how === 'turned' ? ending.next : undefined);
+  }
+
+  #trace(hold: Hold): Promise<ReleaseOutcome> {
+    const { key, name: id, fence, grantedAt } = hold;
+    const held = this.clock.now() - grantedAt;
+    const release = (): Promise<ReleaseOutcome> => this.release(hold, false);
+    return this.#parts.telemetry.release({ key, id, fence, held }, release);
   }
 
   /** This process does not hold the lease any more. */
@@ -127,10 +138,7 @@ const NO_ROOT = {
   ...{ patience: 0, meta: '' },
 } as const;
 
-export class RootEnd implements ReleaseTask, Told {
-  readonly id: string;
-  readonly until: number;
-  command!: Release | Turn | Park;
+export class RootEnd extends Attempts {
   readonly #parts: ReleaserParts;
   readonly #root: Root;
   readonly #hold: Hold;
@@ -148,13 +156,12 @@ export class RootEnd implements ReleaseTask, Told {
   /** @param now the current moment: the end is sent in this step, or not at all */
   constructor(parts: ReleaserParts, hold: Hold, believed: boolean, now: Moment) {
     const { root } = hold;
+    super(parts.retrier, root.id, root.endsBy + parts.settings.requestTimeout);
     this.#parts = parts;
     this.#root = root;
     this.#hold = hold;
     this.#believed = believed;
     this.#sent = now;
-    this.id = root.id;
-    this.until = root.endsBy + parts.settings.requestTimeout;
   }
 
   send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
@@ -184,12 +191,12 @@ export class RootEnd implements ReleaseTask, Told {
     this.send(next).catch(() => undefined);
   }
 
-  attempts(waited = false): void {
+  override sends(waited: boolean): void {
     this.#sent = this.#parts.suspend.moment();
     if (waited) this.#waited = true;
   }
 
-  failed(error: unknown): void {
+  override missed(error: unknown): void {
     const { acquisitions } = this.#parts;
     const next = this.#next;
     // this attempt may arrive after the withdrawal of a root that was given up
@@ -209,10 +216,8 @@ export class RootEnd implements ReleaseTask, Told {
     if (this.#next === undefined) return { ...root, ...NO_ROOT };
     const { id: again } = this.#next;
     const asked = acquisitions.sender.begin(this.#next, this.#next.sent);
-    const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
-    const { ticket } = asked;
-    const request = { again, ttl, claim, handOffs, channel, token, fair: asked.fair };
-    return { ...root, ...request, waited, tasks, patience, meta, ticket };
+    const { waited = 0, tasks = 0 } = asked;
+    return { ...asked, ...root, again, waited, tasks };
   }
 
   /**

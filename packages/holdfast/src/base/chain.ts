@@ -19,6 +19,8 @@ export class Chain<T extends Link> {
   size = 0;
   first: T | undefined;
   #last: Link | undefined;
+  /** See `Records`. */
+  protected index: Index | undefined;
 
   add(one: T): void {
     one.chain = this;
@@ -32,6 +34,7 @@ export class Chain<T extends Link> {
   /** False if it is not in this chain. */
   remove(one: T): boolean {
     if (one.chain !== this) return false;
+    if (this.index !== undefined) this.index.forget(one);
     const { before, after } = one;
     if (before === undefined) this.first = after as T | undefined;
     else before.after = after;
@@ -60,23 +63,30 @@ export class Chain<T extends Link> {
  * go between two searches are never indexed.
  */
 export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
-  readonly #index = new Map<string, T>();
-  #indexed: Link | undefined;
+  find(id: string): T | undefined {
+    this.index ??= new Index();
+    return this.index.find(id, this.first) as T | undefined;
+  }
+}
 
-  override remove(one: T): boolean {
-    if (this.#index.size > 0 && this.#index.get(one.id) === one) {
-      this.#index.delete(one.id);
-      if (one === this.#indexed) this.#indexed = one.before;
+/** The objects of a chain by id, from the first to the last one that a search has seen. */
+class Index {
+  readonly #byId = new Map<string, Link>();
+  #last: Link | undefined;
+
+  find(id: string, first: Link | undefined): Link | undefined {
+    for (;;) {
+      const next: Link | undefined = this.#last === undefined ? first : this.#last.after;
+      if (next === undefined) return this.#byId.get(id);
+      this.#byId.set((next as Link & { readonly id: string }).id, next);
+      this.#last = next;
     }
-    return super.remove(one);
   }
 
-  find(id: string): T | undefined {
-    for (;;) {
-      const next: Link | undefined = this.#indexed === undefined ? this.first : this.#indexed.after;
-      if (next === undefined) return this.#index.get(id);
-      this.#index.set((next as T).id, next as T);
-      this.#indexed = next;
-    }
+  forget(one: Link & { readonly id?: string }): void {
+    const { id = '' } = one;
+    if (this.#byId.get(id) !== one) return;
+    this.#byId.delete(id);
+    if (one === this.#last) this.#last = one.before;
   }
 }

@@ -17,6 +17,7 @@ import { shownAs } from '../base/shown.js';
  */
 export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
 
+/** Keeps and ends the leases of one instance. */
 export interface Grantor {
   readonly clock: Clock;
   readonly watchdog: Watchdog;
@@ -53,9 +54,9 @@ export class Lease implements AsyncDisposable {
   #released: Promise<ReleaseOutcome> | undefined;
 
   /** @internal */
-  constructor(hold: Hold, grantor: Grantor) {
+  constructor(hold: Hold, { releaser }: { readonly releaser: Grantor }) {
     this.#hold = hold;
-    this.#grantor = grantor;
+    this.#grantor = releaser;
     hold.root.telemetry.watch(this, hold);
   }
 

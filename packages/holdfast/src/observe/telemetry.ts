@@ -7,10 +7,10 @@
  *
  * | channel | kind | place |
  * | --- | --- | --- |
- * | `holdfast:acquire` | tracing | `Core.acquire`, `Conditions.regained` |
- * | `holdfast:run` | tracing | `Core.run` |
+ * | `holdfast:acquire` | tracing | `Acquisitions`, `Conditions.regained` |
+ * | `holdfast:run` | tracing | the `run` of each primitive |
  * | `holdfast:renew` | tracing | `Inquiries` |
- * | `holdfast:release` | tracing | `Core.release`, `Core.end` |
+ * | `holdfast:release` | tracing | `Releaser` |
  * | `holdfast:forced` | tracing | `forceRelease` |
  * | `holdfast:wait` | plain | with the tracing of `acquire` |
  * | `holdfast:lost` | plain | `Hold` |

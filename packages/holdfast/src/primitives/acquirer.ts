@@ -8,7 +8,7 @@ import type { Core } from '../acquire/core.js';
 import type { LockKind } from '../engine/kinds.js';
 import { badOption, isHoldfastError } from '../base/errors.js';
 import type { Hold } from '../lease/root.js';
-import { Lease } from '../lease/lease.js';
+import type { Lease } from '../lease/lease.js';
 import {
   type AcquireOptions,
   checkLockOptions,
@@ -37,24 +37,21 @@ const SHORT_MS = 100;
 
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
 
+type LeaseClass<L extends Lease> = new (hold: Hold, core: Core) => L;
+
 export class Acquirer<L extends Lease> {
   readonly core: Core;
   readonly #subject: Subject;
   readonly #options: LockOptions;
-  readonly #make: (hold: Hold, core: Core) => L;
+  readonly #Lease: LeaseClass<L>;
   readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
-  constructor(
-    core: Core,
-    subject: Subject,
-    options: LockOptions,
-    make: (hold: Hold, core: Core) => L,
-  ) {
+  constructor(core: Core, subject: Subject, options: LockOptions, type: LeaseClass<L>) {
     checkLockOptions(core.settings, options);
     this.core = core;
     this.#subject = subject;
     this.#options = options;
-    this.#make = make;
+    this.#Lease = type;
   }
 
   get key(): string {
@@ -80,7 +77,7 @@ export class Acquirer<L extends Lease> {
 
   readonly #granted = (hold: Hold | null): L => {
     if (hold === null) throw failures.timedOut(this.key, 0);
-    return this.#make(hold, this.core);
+    return new this.#Lease(hold, this.core);
   };
 
   readonly #failed = async (error: unknown): Promise<never> => {
@@ -91,7 +88,7 @@ export class Acquirer<L extends Lease> {
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
       const hold = await this.#request(weight, options, 0);
-      return hold === null ? null : this.#make(hold, this.core);
+      return hold === null ? null : new this.#Lease(hold, this.core);
     } catch (error) {
       if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
       throw failures.atCaller(error);
@@ -136,12 +133,8 @@ export class Acquirer<L extends Lease> {
     const terms = this.terms(options, wait);
     const { key, kind, capacity, option, candidate, send } = this.#subject;
     const request = { key, kind, capacity, weight, terms, option, candidate, onProgress };
-    return send === undefined ? this.core.acquire(request) : send(request);
+    return send === undefined ? this.core.acquisitions.acquire(request) : send(request);
   }
-}
-
-export function plainLease(hold: Hold, core: Core): Lease {
-  return new Lease(hold, core);
 }
 
 export function checkWork(work: unknown): void {

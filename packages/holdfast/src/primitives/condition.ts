@@ -162,7 +162,8 @@ export class Condition {
   }
 
   #doubts(lease: Lease): boolean {
-    const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
+    const { releaser } = this.#core;
+    const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(releaser);
     if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);
     if (lease.besides) throw badOption('lease', 'one without the lock of another library', lease);
     return lease.state === 'doubted';

@@ -10,10 +10,10 @@ import { onAbort } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
 import { badOption, isHoldfastError } from '../base/errors.js';
 import { type HolderInfo, inspect } from './inspection.js';
-import type { Lease } from '../lease/lease.js';
+import { Lease } from '../lease/lease.js';
 import { duration, known } from '../base/checks.js';
 import type { AcquireOptions, LockOptions } from '../base/options.js';
-import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
+import { checkWork, Acquirer, quietly } from './acquirer.js';
 import { Leadership } from './leadership.js';
 import { Pause } from '../base/pause.js';
 import { watchLeader } from './watch-leader.js';
@@ -85,7 +85,7 @@ export class Election {
     this.#core = core;
     const lock = { ...options, fair: true, renew: true };
     const subject = { key, kind: 'mutex', capacity: 1, candidate: true } as const;
-    this.#acquirer = new Acquirer(core, subject, lock, plainLease);
+    this.#acquirer = new Acquirer(core, subject, lock, Lease);
   }
 
   /**

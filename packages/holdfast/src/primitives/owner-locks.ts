@@ -173,7 +173,7 @@ export class OwnerLocks {
     const terms = resolveTerms(this.#core.settings, {}, asked, wait);
     const mutex = { key, kind: 'mutex', weight: 1, capacity: 1 } as const;
     const asking = { ...mutex, terms, stays: !terms.renew, mark: MADE_HERE };
-    const hold = await this.#core.acquire(asking);
+    const hold = await this.#core.acquisitions.acquire(asking);
     if (hold === null) return null;
     if (hold.root.holds > 1) await quietly(this.#extend(key, owner, ttl));
     return hold.fence;

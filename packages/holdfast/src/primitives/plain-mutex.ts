@@ -2,12 +2,12 @@
 import type { Core } from '../acquire/core.js';
 import { aborted } from '../base/abort.js';
 import type { AcquireRequest } from '../acquire/call.js';
-import type { Lease } from '../lease/lease.js';
+import { Lease } from '../lease/lease.js';
 import type { Hold } from '../lease/root.js';
 import { checkObject, flag } from '../base/checks.js';
 import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
-import { checkWork, Acquirer, plainLease } from './acquirer.js';
+import { checkWork, Acquirer } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
 import { innermost, under } from './lock-context.js';
 
@@ -40,12 +40,12 @@ export class PlainMutex {
     const own = withDefaults(core.settings, lockOptions);
     const send = (request: AcquireRequest): Promise<Hold | null> => {
       if (request.terms.wait > 0) this.#refuseInside();
-      return core.acquire(request);
+      return core.acquisitions.acquire(request);
     };
     const refuses = reentrant === 'refuse' && { send };
     const { maxHold } = core.settings.defaults;
     const subject = { key, kind: 'mutex', capacity: 1, maxHold, ...refuses } as const;
-    this.#acquirer = new Acquirer(core, subject, own, plainLease);
+    this.#acquirer = new Acquirer(core, subject, own, Lease);
   }
 
   /**

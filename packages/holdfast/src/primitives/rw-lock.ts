@@ -82,7 +82,7 @@ export class RwLock {
     const subject = { ...mutual, maxHold };
     checkObject('options', options);
     const own = withDefaults(core.settings, options);
-    const acquirer = new Acquirer(core, subject, own, (hold) => new RwLease(hold, core));
+    const acquirer = new Acquirer(core, subject, own, RwLease);
     this.key = key;
     this.read = new RwSide(acquirer, READER);
     this.write = new RwSide(acquirer, WRITER);

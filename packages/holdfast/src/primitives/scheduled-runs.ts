@@ -13,7 +13,6 @@
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderInfo } from './inspection.js';
-import type { Hold } from '../lease/root.js';
 import { Acquirer, quietly } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 import {
@@ -80,7 +79,7 @@ export class ScheduledRuns {
       core,
       { key, kind: 'mutex', capacity: 1 },
       lockOptions(options),
-      keptLease,
+      KeptLease,
     );
   }
 
@@ -170,8 +169,4 @@ async function skippedSlot(slot: Slot, holder: HolderInfo | null): Promise<Skipp
 
 async function undo(leases: readonly (KeptLease | null | undefined)[]): Promise<void> {
   await Promise.all(leases.map(async (one) => quietly(Promise.resolve(one?.release()))));
-}
-
-function keptLease(hold: Hold, core: Core): KeptLease {
-  return new KeptLease(hold, core);
 }

@@ -8,13 +8,14 @@ import type { Core } from '../acquire/core.js';
 import type { InspectReply } from '../engine/commands.js';
 import { badOption, type HoldfastError } from '../base/errors.js';
 import { ask } from './inspection.js';
+import { Lease } from '../lease/lease.js';
 import type { Hold } from '../lease/root.js';
 import { checkObject, whole } from '../base/checks.js';
 import { markerKey } from '../base/marker-key.js';
 import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
 import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
-import { checkWork, Acquirer, plainLease, type Subject } from './acquirer.js';
+import { checkWork, Acquirer, type Subject } from './acquirer.js';
 import type { WaitOptions } from './gate-options.js';
 import { placeOf, poll, stateOf } from './lock-state.js';
 import { SemaphoreLease } from './semaphore-lease.js';
@@ -147,7 +148,7 @@ export class Semaphore {
     whole('by', by ?? null, 0, -PERMITS_MAX, PERMITS_MAX);
     // two equal changes at the same time would count as one
     const subject = { key: markerKey(this.key, 'permits'), kind: 'mutex', capacity: 1 } as const;
-    const changes = new Acquirer(this.#core, subject, {}, plainLease);
+    const changes = new Acquirer(this.#core, subject, {}, Lease);
     return changes.run(1, () => this.#changePermits(by));
   }
 
@@ -241,7 +242,7 @@ export class Semaphore {
     const send = (request: AcquireRequest): Promise<Hold | null> => this.#send(request);
     const adopting = this.#adopts ? { ...subject, send } : subject;
     const { maxHold } = this.#core.settings.defaults;
-    return new Acquirer(this.#core, { ...adopting, maxHold }, this.#options, semaphoreLease);
+    return new Acquirer(this.#core, { ...adopting, maxHold }, this.#options, SemaphoreLease);
   }
 
   async #send(request: AcquireRequest): Promise<Hold | null> {
@@ -253,7 +254,7 @@ export class Semaphore {
       try {
         // an adopted number, if the own one is too small
         const capacity = this.permits < weight ? this.#adopted.permits : this.permits;
-        return await core.acquire({ ...request, capacity, terms: { ...terms, wait } });
+        return await core.acquisitions.acquire({ ...request, capacity, terms: { ...terms, wait } });
       } catch (error) {
         const permits = failures.agreedOf(error) ?? 0;
         if (permits < weight || tries === TRIES) throw error;
@@ -272,8 +273,4 @@ function checkPermits(permits: unknown): number {
 function checkMismatch(value: unknown): boolean {
   if (value === undefined || value === 'reject' || value === 'adopt') return value === 'adopt';
   throw badOption('onMismatch', '"reject" or "adopt"', value);
-}
-
-function semaphoreLease(hold: Hold, core: Core): SemaphoreLease {
-  return new SemaphoreLease(hold, core);
 }

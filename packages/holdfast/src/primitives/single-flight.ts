@@ -12,11 +12,11 @@ import { aborted, onAbort } from '../base/abort.js';
 import type { Timer } from '../base/clock.js';
 import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
-import type { Lease } from '../lease/lease.js';
+import { Lease } from '../lease/lease.js';
 import { known } from '../base/checks.js';
 import type { AcquireOptions, LockOptions } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
-import { checkWork, Acquirer, plainLease } from './acquirer.js';
+import { checkWork, Acquirer } from './acquirer.js';
 import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
 
 /** See the same names in `LockOptions`. */
@@ -64,12 +64,12 @@ export class SingleFlight {
     this.key = key;
     this.#core = core;
     const subject = { key, kind: 'flight', capacity: SEATS } as const;
-    this.#lead = new Acquirer(core, subject, { ...options, renew: true }, plainLease);
+    this.#lead = new Acquirer(core, subject, { ...options, renew: true }, Lease);
     // a seat is released at once, or expires after a claim window if its process died
     const { claimWindow } = core.settings;
     const { label } = options;
     const seat = { ttl: claimWindow, renew: false, ...(label !== undefined && { label }) };
-    this.#wait = new Acquirer(core, subject, seat, plainLease);
+    this.#wait = new Acquirer(core, subject, seat, Lease);
     this.#flights = flights.get(core) ?? new Map<string, Flight>();
     flights.set(core, this.#flights);
   }

@@ -82,7 +82,7 @@ class Request implements Timed, Outcome, Posted {
     this.backlog.answers += 1;
     if (this.over) return this.#receiver.late(reply);
     this.#end();
-    deadlines.tidy();
+    if (this.timer === undefined) deadlines.tidy();
     this.#receiver.answered(reply, isSame);
   }
 

@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { Core } from '../../src/acquire/core.js';
 import type { KeyCommand } from '../../src/engine/commands.js';
 import { Holdfast } from '../../src/index.js';
-import type { Lease } from '../../src/lease/lease.js';
+import { Lease } from '../../src/lease/lease.js';
 import { resolveSettings } from '../../src/base/options.js';
-import { Acquirer, plainLease } from '../../src/primitives/acquirer.js';
+import { Acquirer } from '../../src/primitives/acquirer.js';
 import { MultiAcquire } from '../../src/primitives/multi-acquire.js';
 import { circle } from '../support/waits-for.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
@@ -181,8 +181,7 @@ describe('the order of keys', () => {
     const take = (label: string, keys: string[]): void => {
       const order = sorted ? [...keys].sort() : keys;
       const acquirers = order.map(
-        (key) =>
-          new Acquirer<Lease>(core, { key, kind: 'mutex', capacity: 1 }, { label }, plainLease),
+        (key) => new Acquirer<Lease>(core, { key, kind: 'mutex', capacity: 1 }, { label }, Lease),
       );
       const bounds = { wait: 60_000, signal: undefined };
       const taking = new MultiAcquire(clock, acquirers, {}, bounds).take();

@@ -97,8 +97,8 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/markers.js',
-        find: 'core.acquisitions.acquire(request)',
-        replace: 'core.acquire(request)',
+        find: 'closing: true',
+        replace: 'closing: false',
       },
     ],
     elsewhere: 'test/unit/schedule.test.ts',

@@ -18,25 +18,22 @@ import type { Receiver, Requests } from '../../store/requests.js';
 const DELAY = growing(20, 1000);
 /** After so many attempts the caller stops waiting; attempts continue in the background. */
 const PATIENCE = 2;
+const NONE: Told[] = [];
+
+type Ends = Release | Turn | Park;
 
 export interface ReleaseTask {
   readonly id: string;
-  readonly command: Release | Turn | Park;
+  readonly command: Ends;
   /** When nothing remains to be released, on the local clock. */
   readonly until: number;
-  /**
-   * Called before each attempt, except for the first one of `end`.
-   * @param waited called again, because the request had to wait
-   */
-  readonly attempts?: (waited?: boolean) => void;
-  readonly failed?: (error: unknown) => void;
 }
 
-export interface Told {
+interface Told {
   /** `undefined` if the answer does not come soon: attempts continue. The first call counts. */
-  readonly resolve: (returned: ReleaseResult | undefined) => void;
+  resolve(returned: ReleaseResult | undefined): void;
   /** Attempts have ended: with the answer, or with `undefined`. */
-  readonly ended?: (returned: ReleaseResult | undefined) => void;
+  ended?(returned: ReleaseResult | undefined): void;
 }
 
 export interface ReleaseResult {
@@ -47,29 +44,27 @@ export interface ReleaseResult {
   readonly holds: number;
 }
 
-/** It receives the answer to the first attempt, which usually decides. */
-class Tries extends Link implements Receiver<Reply> {
+/** One command and its attempts. It receives the answer to the first, which usually decides. */
+export class Attempts extends Link implements Receiver<Reply> {
   readonly id: string;
-  readonly what: ReleaseTask;
+  command!: Ends;
   until: number;
   /** A further call came during an attempt, whose result may be too old. */
-  again = false;
+  joined = false;
   /** The pause between attempts; none before the second. */
   pause: Pause | undefined;
-  readonly told: Told[];
+  told: Told[] = NONE;
   readonly #retrier: ReleaseRetrier;
 
-  constructor(retrier: ReleaseRetrier, what: ReleaseTask, told: Told) {
+  constructor(retrier: ReleaseRetrier, id: string, until: number) {
     super();
     this.#retrier = retrier;
-    this.id = what.id;
-    this.what = what;
-    this.until = what.until;
-    this.told = [told];
+    this.id = id;
+    this.until = until;
   }
 
   answered(reply: Reply): void {
-    if (this.again && missed(reply)) void this.#retrier.goOn(this, Promise.resolve(reply));
+    if (this.joined && missed(reply)) void this.#retrier.goOn(this, Promise.resolve(reply));
     else this.#retrier.over(this, resultOf(reply, false));
   }
 
@@ -80,13 +75,22 @@ class Tries extends Link implements Receiver<Reply> {
   late(): void {}
 
   due(): boolean {
-    this.what.attempts?.(true);
+    this.sends(true);
     return true;
   }
 
-  join({ until }: ReleaseTask, told: Told): void {
+  /**
+   * Called before each attempt but the first.
+   * @param _waited the first one, again: its request had to wait
+   */
+  sends(_waited: boolean): void {}
+
+  /** An attempt had no answer. */
+  missed(_error: unknown): void {}
+
+  join(until: number, told: Told): void {
     this.until = Math.max(this.until, until);
-    this.again = true;
+    this.joined = true;
     this.told.push(told);
   }
 }
@@ -95,8 +99,8 @@ export class ReleaseRetrier {
   readonly #requests: Requests;
   readonly #clock: Clock;
   /** The series that `end` has begun, and the others: of roots that are not held, or not here. */
-  readonly #ends = new Records<Tries>();
-  readonly withdrawals: Records<Tries> = new Records<Tries>();
+  readonly #ends = new Records<Attempts>();
+  readonly withdrawals: Records<Attempts> = new Records<Attempts>();
   #stopped = false;
   #idle: (() => void)[] = [];
 
@@ -109,9 +113,12 @@ export class ReleaseRetrier {
   release(what: ReleaseTask): Promise<ReleaseResult | undefined> {
     return new Promise((resolve) => {
       const running = this.#find(what.id);
-      if (running !== undefined) return running.join(what, { resolve });
-      what.attempts?.();
-      this.#begin(this.withdrawals, what, { resolve }, this.#clock.now());
+      if (running !== undefined) return running.join(what.until, { resolve });
+      const attempts = new Attempts(this, what.id, what.until);
+      attempts.command = what.command;
+      attempts.told = [{ resolve }];
+      this.withdrawals.add(attempts);
+      this.#requests.post(attempts.command, attempts, this.#clock.now());
     });
   }
 
@@ -119,11 +126,13 @@ export class ReleaseRetrier {
    * As `release`, for a root that was held until now: its end is not under way.
    * @param now the time of the clock in this step
    */
-  end(what: ReleaseTask & Told, now: number): void {
+  end(end: Attempts & Told, now: number): void {
     const { withdrawals } = this;
-    const running = withdrawals.size === 0 ? undefined : withdrawals.find(what.id);
-    if (running === undefined) this.#begin(this.#ends, what, what, now);
-    else running.join(what, what);
+    const running = withdrawals.size === 0 ? undefined : withdrawals.find(end.id);
+    if (running !== undefined) return running.join(end.until, end);
+    end.told = [end];
+    this.#ends.add(end);
+    this.#requests.post(end.command, end, now);
   }
 
   has(id: string): boolean {
@@ -144,27 +153,21 @@ export class ReleaseRetrier {
     return this.#ends.size === 0 && this.withdrawals.size === 0;
   }
 
-  #find(id: string): Tries | undefined {
+  #find(id: string): Attempts | undefined {
     return this.withdrawals.find(id) ?? this.#ends.find(id);
-  }
-
-  #begin(list: Records<Tries>, what: ReleaseTask, told: Told, now: number): void {
-    const tries = new Tries(this, what, told);
-    list.add(tries);
-    this.#requests.post(what.command, tries, now);
   }
 
   /**
    * Goes on after a first attempt that has not decided.
    * @param first that attempt
    */
-  async goOn(tries: Tries, first: Promise<Reply>): Promise<void> {
-    this.over(tries, await this.#tryUntil(tries, first));
+  async goOn(attempts: Attempts, first: Promise<Reply>): Promise<void> {
+    this.over(attempts, await this.#tryUntil(attempts, first));
   }
 
-  over(tries: Tries, returned: ReleaseResult | undefined): void {
-    if (!this.#ends.remove(tries)) this.withdrawals.remove(tries);
-    for (const told of tries.told) {
+  over(attempts: Attempts, returned: ReleaseResult | undefined): void {
+    if (!this.#ends.remove(attempts)) this.withdrawals.remove(attempts);
+    for (const told of attempts.told) {
       told.ended?.(returned);
       told.resolve(returned);
     }
@@ -172,43 +175,42 @@ export class ReleaseRetrier {
   }
 
   /** `undefined` if attempts end before an answer. */
-  #tryUntil(tries: Tries, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
-    const { what } = tries;
+  #tryUntil(attempts: Attempts, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
     const impatient = (): void => {
-      for (const told of tries.told) told.resolve(undefined);
+      for (const told of attempts.told) told.resolve(undefined);
     };
     let made: Promise<Reply> | undefined = first;
     const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {
-      if (made === undefined) what.attempts?.();
-      const sent = made ?? this.#requests.send(what.command);
+      if (made === undefined) attempts.sends(false);
+      const sent = made ?? this.#requests.send(attempts.command);
       made = undefined;
       const reply = await sent;
-      const again = missed(reply) && tries.again;
-      tries.again = false;
+      const again = missed(reply) && attempts.joined;
+      attempts.joined = false;
       return again ? undefined : resultOf(reply, failures > 0);
     };
-    tries.pause = new Pause(this.#clock);
+    attempts.pause = new Pause(this.#clock);
     return retry(attempt, {
       clock: this.#clock,
       delay: DELAY,
       // a further call may extend it
       get until() {
-        return tries.until;
+        return attempts.until;
       },
       continues: (failures) => failures === 0 || !this.#stopped,
       failed: (error, failures) => {
-        what.failed?.(error);
+        attempts.missed(error);
         // rights that were taken away may come back, and memory may become free
         if (isRefusal(error) || failures >= PATIENCE) impatient();
       },
       weak: true,
-      pause: tries.pause,
+      pause: attempts.pause,
     }).catch(() => undefined);
   }
 }
 
 /** The store answers a park command that wants nothing only with "absent". */
-type Reply = ReplyTo<Release | Turn | Park>;
+type Reply = ReplyTo<Ends>;
 
 function missed({ status }: Reply): boolean {
   return status === 'absent' || status === 'dequeued';

@@ -13,10 +13,10 @@ import { checkKey } from '../../base/checks.js';
 import { badOption, HoldfastError } from '../../base/errors.js';
 import { HoldfastCore } from '../holdfast-core.js';
 import { drift, type Moment, SuspendDetector } from '../../lease/local-time.js';
-import type { Lease } from '../../lease/lease.js';
+import { Lease } from '../../lease/lease.js';
 import type { AcquireOptions, LockOptions, ResolvedAcquireOptions } from '../../base/options.js';
 import { Pause } from '../../base/pause.js';
-import { Acquirer, checkWork, plainLease, quietly, workUnder } from '../../primitives/acquirer.js';
+import { Acquirer, checkWork, quietly, workUnder } from '../../primitives/acquirer.js';
 import { isRefusal } from '../../store/port.js';
 import { quote } from '../../base/text.js';
 import { BothLease } from './both-lease.js';
@@ -46,7 +46,7 @@ export class BothLocks {
     }
     const { core } = holdfast;
     this.key = checkKey(key);
-    this.#acquirer = new Acquirer(core, { key, kind: 'mutex', capacity: 1 }, options, plainLease);
+    this.#acquirer = new Acquirer(core, { key, kind: 'mutex', capacity: 1 }, options, Lease);
     this.#old = old;
     this.#suspend = new SuspendDetector(core.clock);
     this.#terms({}, 0);

@@ -284,3 +284,16 @@ export function notQueued(raw: unknown): unknown {
     'give Holdfast a client that nothing else uses for transactions or blocking commands';
   throw new StoreFailure(message, 'refused', undefined);
 }
+
+/**
+ * After a change of connection the client may have sent a release twice. The second finds nothing,
+ * so the first one's result is unknown; so it is with an arrival at a generation that the gate
+ * forgot.
+ */
+export function refuseTwice(reply: T.Reply, { op }: T.KeyCommand): void {
+  const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
+  const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
+  if (!nothing && !late) return;
+  const message = 'the connection was replaced before the reply arrived';
+  throw new StoreFailure(message, 'unanswered', undefined);
+}

@@ -8,15 +8,22 @@
  *                                                              |--the same error-> believed
  *                                                              \--another reply--> `OutOfStep`
  *
- * NOSCRIPT needs no probe: the call is repeated. `post` is the client's: its caller adds the proof
- * and judges the reply, see `posted.ts`.
+ * NOSCRIPT needs no probe: the call is repeated. `post` is the client's; `Posted` adds the proof
+ * and judges the reply.
  *
  * Invariant: only the run of the script that a call asked for answers it; each call has its own
  * proof.
  */
 import { randomBytes } from 'node:crypto';
-import { type CallTerms, type ClientPort, over, type ScriptCall } from '../clients/port.js';
-import { OutOfStep } from '../port.js';
+import type { KeyCommand, Reply } from '../../engine/commands.js';
+import {
+  type CallTerms,
+  type ClientPort,
+  over,
+  type RawOutcome,
+  type ScriptCall,
+} from '../clients/port.js';
+import { type Outcome, OutOfStep } from '../port.js';
 import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
 
@@ -35,7 +42,7 @@ export interface ProvenPort extends ClientPort {
 
 /** Random at first: another copy of this code may use the client. */
 let count = randomBytes(4).readUInt32LE();
-export const nextProof = (): string => (count++).toString(36);
+const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
@@ -87,6 +94,82 @@ export class Proofs {
   #outOfStep(): OutOfStep {
     this.isOutOfStep = true;
     return new OutOfStep(this.#port.name);
+  }
+}
+
+/** What the commands of one store share that are posted. */
+export interface PostedParts {
+  readonly client: ProvenPort;
+  /** False on a cluster: while a slot moves, requests of a key go to two nodes. */
+  readonly ordered: boolean;
+  readonly answerTo: (command: KeyCommand, raw: unknown) => Reply;
+  /** Throws if the client may have sent the command twice. */
+  readonly refuseTwice: (reply: Reply, command: KeyCommand) => void;
+  /** Sends a call again that was not executed, or rejects with the failure. */
+  readonly again: (
+    command: KeyCommand,
+    call: ScriptCall,
+    error: unknown,
+    connection: unknown,
+  ) => Promise<Reply>;
+}
+
+const REPLACED = Symbol('replaced');
+
+/**
+ * One command as one call, and the receiver between client and request.
+ *
+ *     posted --a reply with its proof--> decoded, and given to the request
+ *        \--an error--> (a probe) --> repeated, if that may help --> answered or failed
+ */
+export class Posted implements RawOutcome {
+  readonly #call: ScriptCall;
+  readonly #proof: string;
+  readonly #parts: PostedParts;
+  readonly #command: KeyCommand;
+  readonly #to: Outcome;
+
+  constructor(
+    parts: PostedParts,
+    command: KeyCommand,
+    call: ScriptCall & { args: string[] },
+    to: Outcome,
+  ) {
+    this.#proof = nextProof();
+    // not pushed: that would reserve room for many more arguments
+    call.args = call.args.concat(this.#proof);
+    this.#call = call;
+    this.#parts = parts;
+    this.#command = command;
+    this.#to = to;
+  }
+
+  answered(raw: unknown, isSame: boolean): void {
+    const { client, ordered, answerTo, refuseTwice } = this.#parts;
+    let reply: Reply;
+    try {
+      reply = answerTo(this.#command, client.proofs.read(raw, this.#proof));
+      if (!isSame) refuseTwice(reply, this.#command);
+    } catch (error) {
+      return error instanceof OutOfStep ? this.#again(error, isSame) : this.#to.erred(error);
+    }
+    this.#to.replied(reply, isSame && ordered);
+  }
+
+  failed(error: unknown, isSame: boolean): void {
+    const { proofs } = this.#parts.client;
+    if (proofs.isCertain(error)) return this.#again(error, isSame);
+    proofs.probe(error, this.#call.keys).catch((second: unknown) => this.#again(second, isSame));
+  }
+
+  #again(error: unknown, isSame: boolean): void {
+    const { client, ordered, again } = this.#parts;
+    const call = { ...this.#call, args: this.#call.args.slice(0, -1) };
+    const connection = isSame ? client.connection() : REPLACED;
+    again(this.#command, call, error, connection).then(
+      (reply) => this.#to.replied(reply, ordered && client.connection() === connection),
+      (second: unknown) => this.#to.erred(second),
+    );
   }
 }
 

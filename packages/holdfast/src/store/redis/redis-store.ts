@@ -25,15 +25,14 @@ import { decodePush } from '../push-text.js';
 import { afterTurn, systemClock } from '../../base/clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
-import { encode, answerTo } from './codec.js';
+import { encode, answerTo, refuseTwice } from './codec.js';
 import { GATE_OPS } from './gate-codec.js';
 import { Echo, ECHO } from './echo.js';
 import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { OneServer } from './one-server.js';
-import { Posted, type PostedParts, refuseTwice } from './posted.js';
-import { nextProof, provable, type ProvenPort, provenPort } from './proven-port.js';
+import { Posted, type PostedParts, provable, type ProvenPort, provenPort } from './proven-port.js';
 import { ManyRenewals } from './many-renewals.js';
 import { ScriptLoader } from './script-loader.js';
 import { isShort, Several } from './several.js';
@@ -89,7 +88,8 @@ export class RedisStore implements Store {
     }
     this.oneServer = oneServer ?? new OneServer(client, prefix);
     const ordered = cluster === undefined;
-    this.#posting = { client, ordered, again: (...about) => this.#again(...about) };
+    const again: PostedParts['again'] = (...about) => this.#again(...about);
+    this.#posting = { client, ordered, answerTo, refuseTwice, again };
     const parts = { client, prefix, loader: this.#loader, oneServer: this.oneServer };
     this.#renewals = new ManyRenewals({
       ...parts,
@@ -130,10 +130,7 @@ export class RedisStore implements Store {
   post(command: Command, to: Outcome): boolean {
     if (this.#client.post === undefined || command.op === 'renewMany') return false;
     const call = this.#callOf(command);
-    const proof = nextProof();
-    // not pushed: that would reserve room for many more arguments
-    call.args = call.args.concat(proof);
-    return this.#client.post(call, new Posted(this.#posting, command, call, proof, to));
+    return this.#client.post(call, new Posted(this.#posting, command, call, to));
   }
 
   #callOf(command: KeyCommand): ScriptCall & { args: string[] } {

@@ -34,7 +34,7 @@ it('an acquisition that does not wait ends with its first late lease', () => {
 it('a pushed grant that is almost over here is checked with the store', () => {
   const suspend = { toLocal: ({ at }: Moment) => at } as SuspendDetector;
   const acquisition = waiting(Number.POSITIVE_INFINITY);
-  acquisition.begin({ channel: 'c', claim: 1000, handOffs: 0 } as Acquire, { at: 0 } as Moment);
+  acquisition.asked = { owner: '', claim: 1000, handOffs: 0 } as Acquire;
   const push = { kind: 'grant', fence: 7, now: 5, left: 1_000_000, handOffs: 0, holds: 1 };
   // no answer told the clock of the store, so the grant counts from the request
   const after = (at: number): unknown =>

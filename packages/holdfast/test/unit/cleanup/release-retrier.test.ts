@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Requests } from '../../../src/store/requests.js';
 import {
+  Attempts,
   type ReleaseResult,
   ReleaseRetrier,
 } from '../../../src/acquire/cleanup/release-retrier.js';
@@ -25,17 +26,23 @@ interface Heard {
   atLast: ReleaseResult | undefined | 'nothing';
 }
 
+class End extends Attempts {
+  readonly heard: Heard = { soon: 'nothing', atLast: 'nothing' };
+
+  ended(returned: ReleaseResult | undefined): void {
+    this.heard.atLast = returned;
+  }
+
+  resolve(returned: ReleaseResult | undefined): void {
+    if (this.heard.soon === 'nothing') this.heard.soon = returned;
+  }
+}
+
 function release(lasts: number): Heard {
-  const heard: Heard = { soon: 'nothing', atLast: 'nothing' };
-  const command = { op: 'release', key: 'k', id: 'a', retention: 1000 } as const;
-  const ended = (returned: ReleaseResult | undefined): void => {
-    heard.atLast = returned;
-  };
-  const resolve = (returned: ReleaseResult | undefined): void => {
-    if (heard.soon === 'nothing') heard.soon = returned;
-  };
-  returns.end({ id: 'a', command, until: clock.now() + lasts, ended, resolve }, clock.now());
-  return heard;
+  const end = new End(returns, 'a', clock.now() + lasts);
+  end.command = { op: 'release', key: 'k', id: 'a', retention: 1000 };
+  returns.end(end, clock.now());
+  return end.heard;
 }
 
 describe('a release', () => {
