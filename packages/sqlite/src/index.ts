@@ -17,5 +17,6 @@ export type { ClientName, SqliteOptions } from './options.js';
  */
 export function sqlite(path: string | URL, options: SqliteOptions = {}): HoldfastStore {
   const settings = settingsOf(options);
-  return register(new SqliteRegister(pathOf(path), settings), { timeout: 2 * settings.timeout });
+  // calls of SQLite are synchronous, and their repetitions end
+  return register(new SqliteRegister(pathOf(path), settings), { timeout: Infinity });
 }

@@ -4,7 +4,7 @@ interface State {
   readonly lock?: {
     readonly lastTicket: number;
     /** `before`: how long before the last ticket, see `saved-waiters.ts` of the engine. */
-    readonly waiters: readonly (readonly [id: string, before: number])[];
+    readonly waiters?: readonly (readonly [id: string, before: number])[];
   };
 }
 
@@ -12,5 +12,5 @@ interface State {
 export function ticketsOf(state: string | undefined): Map<string, number> {
   const json = /\{.*/s.exec(state ?? '')?.[0];
   const { lock } = (json === undefined ? {} : JSON.parse(json)) as State;
-  return new Map(lock?.waiters.map(([id, before]) => [id, lock.lastTicket - before]));
+  return new Map(lock?.waiters?.map(([id, before]) => [id, lock.lastTicket - before]));
 }

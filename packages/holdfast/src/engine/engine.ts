@@ -86,7 +86,11 @@ export class Engine {
 
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
     const context: CommandContext = {
-      ...{ now, receivers: this.#receivers, pushes: [], more: false, floor: this.floor },
+      now,
+      receivers: this.#receivers,
+      pushes: [],
+      more: false,
+      floor: this.floor,
       pausedGrant: false,
     };
     const reply =

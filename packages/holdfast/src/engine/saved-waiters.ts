@@ -28,6 +28,10 @@ export interface SavedQueue {
   readonly processes: readonly [name: string, times: SavedTimes][];
 }
 
+export const NO_QUEUE: SavedQueue = {
+  ...{ waiters: [], terms: [], metas: [], heard: 0, processes: [] },
+};
+
 /** Different values in order. */
 class Places<T> {
   readonly values: T[] = [];

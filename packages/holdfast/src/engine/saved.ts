@@ -7,23 +7,39 @@
 import type { BreakReason, GateKind } from './gate-messages.js';
 import { Gate } from './gate.js';
 import type { Parked } from './parking.js';
-import type { Hold, Holder } from './entries.js';
+import { type Hold, type Holder, NOTHING_SENT } from './entries.js';
 import type { LockKind } from './kinds.js';
 import { Resource } from './resource.js';
-import { restoreTimes, restoreWaiters, savedQueue, type SavedQueue } from './saved-waiters.js';
+import {
+  NO_QUEUE,
+  restoreTimes,
+  restoreWaiters,
+  savedQueue,
+  type SavedQueue,
+} from './saved-waiters.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
-type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
+/** Times count from `since`, and the fence back from that of the resource. */
+type SavedHolder = readonly [
+  ...[id: string, owner: string, weight: number, channel: string, meta: string, ttl: number],
+  ...[below: number, since: number, expires: number, due: number],
+  ...[handOffs: number, tasks: number, ...more: Partial<SavedMore>],
+];
+/** What a lease has that was resized, signalled, got a signal, or has an owner. */
+type SavedMore = readonly [
+  ...[changes: number, signalled: string, sent: Holder['sent'], holds: readonly SavedHold[]],
+];
 
-export interface SavedResource extends SavedQueue {
+/** Lists that are empty are left out. */
+export interface SavedResource extends Partial<SavedQueue> {
   readonly kind: LockKind;
   readonly capacity: number;
   readonly fence: number;
   readonly lastTicket: number;
   readonly latest: number;
   readonly forgetAt: number;
-  readonly holders: readonly SavedHolder[];
-  readonly parked: readonly Parked[];
+  readonly holders?: readonly SavedHolder[];
+  readonly parked?: readonly Parked[];
 }
 
 export interface SavedGate {
@@ -44,7 +60,12 @@ export interface SavedGate {
 }
 
 export function savedResource(resource: Resource): SavedResource {
-  const { kind, capacity, fence, lastTicket, latest, forgetAt } = resource;
+  const { kind, capacity, fence, lastTicket, latest, forgetAt, holders, parking } = resource;
+  if (resource.waiters.size === 0 && parking.size === 0) {
+    if (holders.size === 0) return { kind, capacity, fence, lastTicket, latest, forgetAt };
+    const held = savedHolders(resource);
+    return { kind, capacity, fence, lastTicket, latest, forgetAt, holders: held };
+  }
   const { waiters, terms, metas, heard, processes } = savedQueue(resource);
   return {
     kind,
@@ -53,50 +74,61 @@ export function savedResource(resource: Resource): SavedResource {
     lastTicket,
     latest,
     forgetAt,
-    holders: Array.from(resource.holders.values(), savedHolder),
+    holders: savedHolders(resource),
     waiters,
     terms,
     metas,
-    parked: resource.parking.all(),
+    parked: parking.all(),
     heard,
     processes,
   };
 }
 
-// spread is slow
-function savedHolder(one: Holder): SavedHolder {
+function savedHolders({ holders, fence }: Resource): readonly SavedHolder[] {
+  return Array.from(holders.values(), (one) => savedHolder(one, fence));
+}
+
+// the plain case has no more fields: each of them costs time with every change
+function savedHolder(one: Holder, last: number): SavedHolder {
+  const { id, owner, weight, channel, meta, ttl, fence, since, handOffs, tasks } = one;
+  const { changes, signalled, sent, holds } = one;
+  const [expires, due, below] = [one.expires - since, one.due - since, last - fence];
+  const isPlain = changes === 0 && signalled === '' && holds.size === 0;
+  if (isPlain && sent.seq === 0 && sent.woken === 0 && sent.left === 0) {
+    return [id, owner, weight, channel, meta, ttl, below, since, expires, due, handOffs, tasks];
+  }
+  return [
+    ...([id, owner, weight, channel, meta, ttl, below, since, expires, due] as const),
+    ...([handOffs, tasks, changes, signalled, sent, [...holds]] as const),
+  ];
+}
+
+function restoredHolder(saved: SavedHolder, last: number): Holder {
+  const [id, owner, weight, channel, meta, ttl, below, since, expires, due] = saved;
+  const [, , , , , , , , , , handOffs, tasks, changes = 0, signalled = '', sent, holds = []] =
+    saved;
   return {
-    id: one.id,
-    owner: one.owner,
-    weight: one.weight,
-    channel: one.channel,
-    meta: one.meta,
-    ttl: one.ttl,
-    fence: one.fence,
-    handOffs: one.handOffs,
-    tasks: one.tasks,
-    since: one.since,
-    expires: one.expires,
-    due: one.due,
-    signalled: one.signalled,
-    sent: one.sent,
-    changes: one.changes,
-    holds: [...one.holds],
+    ...{ id, owner, weight, changes, channel, meta, ttl, fence: last - below, handOffs, tasks },
+    ...{ since, expires: since + expires, due: since + due, signalled },
+    sent: sent ?? NOTHING_SENT,
+    holds: new Map(holds),
   };
 }
 
 export function restoredResource(saved: SavedResource): Resource {
   const resource = new Resource();
   resource.setCapacity(saved.kind, saved.capacity);
-  for (const { holds, ...holder } of saved.holders) {
-    resource.add({ ...holder, holds: new Map(holds) });
+  for (const one of saved.holders ?? []) {
+    const holder = restoredHolder(one, saved.fence);
+    resource.add(holder);
     // the first hold may have ended before the others
     resource.holds.delete(holder.id);
-    for (const [id] of holds) resource.holds.set(id, holder.id);
+    for (const id of holder.holds.keys()) resource.holds.set(id, holder.id);
   }
-  restoreWaiters(resource, saved, saved.lastTicket);
-  resource.parking.restore(saved.parked);
-  restoreTimes(resource, saved);
+  const queue: SavedQueue = { ...NO_QUEUE, ...saved };
+  restoreWaiters(resource, queue, saved.lastTicket);
+  resource.parking.restore(saved.parked ?? []);
+  restoreTimes(resource, queue);
   resource.fence = saved.fence;
   resource.lastTicket = saved.lastTicket;
   resource.latest = saved.latest;

@@ -14,7 +14,7 @@ const OPTIONAL = [
 export interface RegisterOptions {
   /**
    * The longest time of a call of the register, in ms; then it counts as unanswered. 100 to
-   * 600,000; default 5,000.
+   * 600,000; default 5,000. `Infinity` for a register that ends each of its calls itself.
    */
   readonly timeout?: number | undefined;
 }
@@ -44,6 +44,7 @@ export function register(port: Register, options: RegisterOptions = {}): Holdfas
   }
   whole('port.stateMax', stateMax, 1024, 1024, Number.MAX_SAFE_INTEGER);
   known('options', options, OPTIONS);
+  if (options.timeout === Infinity) return new RegisterStore(port);
   const timeout = whole('timeout', options.timeout, 5000, 100, 600_000);
   return new RegisterStore(port, { timeout });
 }

@@ -30,13 +30,18 @@ export function applyAll(
 ): Applied {
   // a state that is forgotten meanwhile starts above its last fence
   current.engine.floor = Math.max(current.engine.floor, fenceOf(key, current.engine));
-  const outcomes = commands.map((command) => current.engine.apply(command, time));
+  const replies: KeyReply[] = [];
+  const pushes: Addressed[] = [];
+  for (const command of commands) {
+    const outcome = current.engine.apply(command, time);
+    replies.push(outcome.reply);
+    if (outcome.pushes.length > 0) pushes.push(...outcome.pushes);
+  }
   const body = bodyOf(key, current.engine);
   if (body.length > stateMax && body.length > current.body.length) {
     return applyBounded(current, commands, { key, time, stateMax });
   }
-  const pushes = outcomes.flatMap((outcome) => outcome.pushes);
-  return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
+  return { replies, pushes, body, time };
 }
 
 type Alive = (channels: readonly string[]) => Promise<readonly boolean[]>;

@@ -6,7 +6,6 @@
  * wait in the queue. Each look at the key extends it; it ends soon after the key is free.
  */
 import type { Micros } from '../../engine/commands.js';
-import type { Engine } from '../../engine/engine.js';
 import { NOTHING_SENT } from '../../engine/entries.js';
 import type { Resource } from '../../engine/resource.js';
 import { decode } from './state-codec.js';
@@ -33,17 +32,16 @@ export function holdBack(resource: Resource | undefined, time: Micros): void {
   });
 }
 
-export function fencesOf(engine: Engine, key: string): readonly number[] {
-  const holders = engine.resource(key)?.holders;
-  if (holders === undefined || holders.size === 0) return NO_FENCES;
-  return Array.from(holders.values(), ({ fence }) => fence);
+export function fencesOf(resource: Resource | undefined): readonly number[] {
+  if (resource === undefined || resource.holders.size === 0) return NO_FENCES;
+  const fences: number[] = [];
+  for (const { fence } of resource.holders.values()) fences.push(fence);
+  return fences;
 }
 
-export function hasGrant(before: readonly number[], engine: Engine, key: string): boolean {
-  const holders = engine.resource(key)?.holders;
-  if (holders === undefined) return false;
+export function hasGrant(before: readonly number[], after: readonly number[]): boolean {
   const known = before.length > 8 ? new Set(before) : undefined;
-  for (const { fence } of holders.values()) {
+  for (const fence of after) {
     if (!(known?.has(fence) ?? before.includes(fence))) return true;
   }
   return false;

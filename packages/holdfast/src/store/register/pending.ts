@@ -1,8 +1,11 @@
 /** The commands of a proposal, of this process or left by others. */
 import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
+import type { Addressed } from '../../engine/serve.js';
+import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
 import type { Applied } from './apply.js';
 import { atCommit } from './commit-time.js';
+import { shortened } from './known-time.js';
 import { canWait, yields } from './patience.js';
 import type { Errand, Leaving, Peers } from './peers.js';
 import type { Message } from './register.js';
@@ -24,6 +27,8 @@ export const UNAWAITED: Pick<Pending, 'resolve' | 'reject'> = {
   resolve: () => undefined,
   reject: () => undefined,
 };
+
+const NONE: readonly Message[] = [];
 
 /** A command lets no other process pass after so many tries. */
 const TRIES_MAX = 40;
@@ -69,13 +74,24 @@ export function answersTo(
   batch: readonly Pending[],
   { replies }: Applied,
   peers: Peers | undefined,
-): Message[] {
-  if (peers === undefined) return [];
+): readonly Message[] {
+  if (peers === undefined) return NONE;
   const latest = peers.latest();
   return batch.flatMap(({ errand }, at) => {
     const reply = replies[at] as KeyReply | StoreFailure;
     if (errand === undefined || reply instanceof StoreFailure || latest === Infinity) return [];
     return [peers.answerTo(errand, JSON.stringify(atCommit(reply, latest)))];
+  });
+}
+
+/**
+ * The messages of a change.
+ * @param late how far its time was behind the upper bound
+ */
+export function messagesOf(pushes: readonly Addressed[], late: Micros): readonly Message[] {
+  if (pushes.length === 0) return NONE;
+  return pushes.map(({ channel, push }) => {
+    return { channel, text: encodePush(shortened(push, late)) };
   });
 }
 
@@ -89,11 +105,11 @@ export function replyOf(answer: string): KeyReply | undefined {
 }
 
 export function answerAll(batch: readonly Pending[], applied: Applied, stored: Micros): void {
-  batch.forEach(({ resolve, reject }, index) => {
-    const reply = applied.replies[index] as KeyReply | StoreFailure;
+  for (const [at, { resolve, reject }] of batch.entries()) {
+    const reply = applied.replies[at] as KeyReply | StoreFailure;
     if (reply instanceof StoreFailure) reject(reply);
     else resolve(atCommit(reply, stored));
-  });
+  }
 }
 
 export function failureOf(error: unknown): StoreFailure {

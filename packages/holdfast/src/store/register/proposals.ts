@@ -15,12 +15,12 @@
  */
 import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
-import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
 import type { Errand, PeerRegister, PeerVersioned, Taken } from './peers.js';
 import type { Versioned } from './register.js';
 import { applyAll, type Applied, applyToLiving } from './apply.js';
-import { fencesOf, hasGrant, holdBack } from './held-back.js';
+import { Current, loadedFrom } from './current.js';
+import { fencesOf, hasGrant } from './held-back.js';
 import { checkedSwapped, checkedVersioned } from './checked.js';
 import { isFree, isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
 import {
@@ -32,14 +32,15 @@ import {
   leavingOf,
   mayLeave,
   mayYield,
+  messagesOf,
   type Pending,
   UNAWAITED,
 } from './pending.js';
 import { type Answering, LeftCommands } from './left-commands.js';
-import { type KnownTime, latestOf, shortened, timeOf } from './known-time.js';
+import { latestOf, timeOf } from './known-time.js';
 import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
-import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
+import { encode, fenceOf, forgetAt } from './state-codec.js';
 
 const BATCH_MAX = 2000;
 /** The commands of a proposal fail after so many lost races. */
@@ -63,22 +64,11 @@ export interface ProposalParts {
   readonly stateMax: number;
 }
 
-/** A state with its version, and the known bounds of the register's clock. */
-interface Current extends Loaded, KnownTime {
-  readonly version: string;
-  /** False if an answer needs a swap, see `Versioned.settled`. */
-  readonly settled: boolean;
-  /** See `Versioned.heldBack`. */
-  readonly heldBack: boolean;
-  readonly inDoubt?: boolean | undefined;
-  readonly fences: readonly number[];
-}
-
 export class Proposals {
   readonly #parts: ProposalParts;
   readonly #name: string;
   readonly #key: string;
-  readonly #pending: Pending[] = [];
+  #pending: Pending[] = [];
   #current: Current | undefined;
   #running = false;
   #writers: (() => void)[] = [];
@@ -163,7 +153,7 @@ export class Proposals {
       if (wait) await wait;
       const gathering = this.#parts.register.peers?.gathering?.(this.#name);
       if (gathering) await gathering;
-      const batch = this.#pending.splice(0, BATCH_MAX);
+      const batch = this.#taken();
       try {
         const taken = await this.#propose(batch);
         if (taken !== undefined) await this.#giveWay(batch, taken);
@@ -175,6 +165,13 @@ export class Proposals {
     }
     this.#running = false;
     this.#tellWriters();
+  }
+
+  #taken(): Pending[] {
+    if (this.#pending.length > BATCH_MAX) return this.#pending.splice(0, BATCH_MAX);
+    const batch = this.#pending;
+    this.#pending = [];
+    return batch;
   }
 
   /** Waits for a command that cannot wait, if all pending ones can. See `patience.ts`. */
@@ -238,7 +235,9 @@ export class Proposals {
       if ('left' in current) return current;
       this.#current = undefined;
       // these came after the read began, so they take part in a swap only
-      batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
+      if (this.#pending.length > 0) {
+        batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
+      }
       const isInDoubt = kept === undefined && current.inDoubt === true;
       const latest = isInDoubt ? Infinity : this.#parts.register.peers?.latest();
       asked -= dropLate(batch, asked, latest ?? 0);
@@ -306,15 +305,7 @@ export class Proposals {
   }
 
   #loaded(read: PeerVersioned, askedAt: number): Current {
-    const { state, version, time: storeTime, latest = storeTime, settled = true, floor } = read;
-    const loaded = decode(this.#key, state, floor);
-    const knownAt = this.#parts.clock.now();
-    const time = Math.max(loaded.time, storeTime);
-    const { heldBack = false, inDoubt = false } = read;
-    if (heldBack) holdBack(loaded.engine.resource(this.#key), time);
-    const fences = fencesOf(loaded.engine, this.#key);
-    const known = { version, storeTime, latest, settled, knownAt, askedAt };
-    return { ...loaded, fences, heldBack, inDoubt, ...known };
+    return loadedFrom(this.#key, read, { askedAt, knownAt: this.#parts.clock.now() });
   }
 
   #apply(current: Current, batch: readonly Pending[]): Applied | Promise<Applied> {
@@ -342,17 +333,17 @@ export class Proposals {
     const { body, time, pushes } = applied;
     const askedAt = clock.now();
     const late = latestOf(current, askedAt) - time;
+    const resource = engine.resource(this.#key);
+    const fences = fencesOf(resource);
     const swapping = turns.swap(this.#name, current.version, {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
       fence: fenceOf(this.#key, engine),
-      grants: hasGrant(current.fences, engine, this.#key),
-      messages: pushes.map(({ channel, push }) => {
-        return { channel, text: encodePush(shortened(push, late)) };
-      }),
+      grants: hasGrant(current.fences, fences),
+      messages: messagesOf(pushes, late),
       answers: answersTo(batch, applied, register.peers),
-      rests: isFree(engine.resource(this.#key)),
-      successor: successorOf(engine.resource(this.#key), pushes),
+      rests: isFree(resource),
+      successor: successorOf(resource, pushes),
     });
     if (isLikely && this.#pending.length === 0) this.#tellWriters();
     const swapped = checkedSwapped(await swapping);
@@ -360,13 +351,8 @@ export class Proposals {
     if (this.#pending.length === 0) this.#tellWriters();
     const { version, time: storeTime, latest = storeTime } = swapped;
     if (version !== '') {
-      const fences = fencesOf(engine, this.#key);
-      const known = { engine, body, time, fences, version, storeTime, latest, askedAt };
-      this.#current = Object.assign(known, {
-        settled: true,
-        heldBack: false,
-        knownAt: clock.now(),
-      });
+      const known = { storeTime, latest, askedAt, knownAt: clock.now() };
+      this.#current = new Current({ engine, body, time }, version, known, fences);
     }
     answerAll(batch, applied, latest);
     return true;

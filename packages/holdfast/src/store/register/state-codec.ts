@@ -15,7 +15,7 @@ import {
 } from '../../engine/saved.js';
 
 /** Increases with every change of the format. */
-const VERSION = '4';
+const VERSION = '5';
 
 interface Saved {
   readonly lock?: SavedResource;
@@ -67,10 +67,12 @@ export function unchanged(failure: StoreFailure): StoreFailure {
 export function bodyOf(key: string, engine: Engine): string {
   const resource = engine.resource(key);
   const gate = engine.gates.get(key);
-  if (resource === undefined && gate === undefined) return '';
+  if (gate === undefined) {
+    return resource === undefined ? '' : JSON.stringify({ lock: savedResource(resource) });
+  }
   const saved: Saved = {
     ...(resource && { lock: savedResource(resource) }),
-    ...(gate && { gate: savedGate(gate) }),
+    gate: savedGate(gate),
   };
   return JSON.stringify(saved);
 }

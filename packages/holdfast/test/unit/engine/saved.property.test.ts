@@ -139,6 +139,14 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
     expect(found.failed).toBe(true);
   });
 
+  it('the test notices the loss of what a holder has beyond the plain case', () => {
+    const plain: Damage = (one) => {
+      const { holders = [] } = one as { holders?: readonly unknown[][] };
+      return { ...one, holders: holders.map((holder) => holder.slice(0, 12)) };
+    };
+    expect(fc.check(locks(plain), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
+  });
+
   it.each([
     ...['count', 'generation', 'since', 'missing', 'endsAt', 'retention', 'pastGeneration'],
     ...['broken', 'arrivals', 'past', 'expiries', 'channels'],

@@ -98,7 +98,11 @@ it('the error says which call had no answer, and for how long', async () => {
   expect(error.message).toContain('the register did not answer read within 500 ms');
 });
 
-it.each([{ timeout: 99 }, { timeout: 1.5 }, { timeout: Infinity }, { limit: 1 }, null])(
+it('a register that ends its calls itself needs no limit', () => {
+  expect(() => register(new MemoryRegister(), { timeout: Infinity })).not.toThrow();
+});
+
+it.each([{ timeout: 99 }, { timeout: 1.5 }, { timeout: -Infinity }, { limit: 1 }, null])(
   'the options %j are refused',
   (options) => {
     const port: Register = new MemoryRegister();
