@@ -4,7 +4,6 @@
  * send their requests with `node:http`, as Holdfast does; one row has bare transactions with
  * `fetch`.
  */
-import { fork } from 'node:child_process';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -12,39 +11,23 @@ import { Holdfast } from 'holdfast';
 import { etcd } from 'holdfast-etcd';
 import { percentile, sleep, startEtcd } from 'holdfast-testkit';
 import { now } from './orders.js';
+import { finish, handOffs, printPairs, type Take, takeTurns, type Turn } from './pairs.js';
 import type { Settings } from './settings.js';
 
 const NAMES = ['bare', 'bare, fetch', 'holdfast', 'etcd lock'] as const;
 type Name = (typeof NAMES)[number];
-type Take = () => Promise<() => Promise<unknown>>;
-/** What a process of two does. */
-type Part = Name | 'puts' | 'watches';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** `npm run bench -- --etcd` */
-export async function printEtcd({ rounds, sizes }: Settings): Promise<void> {
+export async function printEtcd(settings: Settings): Promise<void> {
+  const { rounds, sizes } = settings;
   await using cluster = await startEtcd({ fsync: true });
   const [endpoint = ''] = cluster.endpoints;
-  const pairs = new Map<Name, Measured[]>(NAMES.map((name) => [name, []]));
-  const takes = await Promise.all(NAMES.map((name) => opened(name, endpoint)));
-  // the first pairs open connections, and wait for the clock
-  for (const take of takes) await pairsOf(take, 3000);
-  for (let round = 0; round < rounds * 5; round++) {
-    for (const [at, name] of NAMES.entries()) {
-      pairs.get(name)?.push(await pairsOf(takes[at] as Take, (sizes.seconds * 1000) / 5));
-    }
-  }
   console.log(`etcd ${cluster.version}, one member, fsync`);
-  console.log('uncontended pairs, medians: a second, part of two bare transactions, CPU time');
-  const rateOf = (name: Name): number => median(pairs.get(name) ?? [], 'rate');
-  for (const [name, measured] of pairs) {
-    const rate = rateOf(name);
-    const partOf = (bare: Name): string => (rate / rateOf(bare)).toFixed(3);
-    const parts = `${partOf('bare')}, ${partOf('bare, fetch')}`;
-    const cpu = median(measured, 'cpu').toFixed(0).padStart(5);
-    console.log(`  ${name.padEnd(12)} ${rate.toFixed(0).padStart(6)}  ${parts}  ${cpu} µs`);
-  }
+  const takes = new Map<Name, Take>();
+  for (const name of NAMES) takes.set(name, await opened(name, endpoint));
+  await printPairs(takes, ['bare', 'bare, fetch'], settings);
   console.log('two processes: p50 and p99 of a hand-off, or from a put to the watch of the other');
   const ms = 1000 * rounds * sizes.seconds;
   for (const parts of [
@@ -52,22 +35,12 @@ export async function printEtcd({ rounds, sizes }: Settings): Promise<void> {
     ['holdfast', 'holdfast'],
     ['etcd lock', 'etcd lock'],
   ] as const) {
-    const gaps = await gapsOf(parts, endpoint, ms);
+    const args = parts.map((part) => [part, endpoint, `${ms}`]);
+    const { gaps } = await handOffs(fileURLToPath(import.meta.url), args);
     const [p50, p99] = [percentile(gaps, 50), percentile(gaps, 99)];
     console.log(`  ${parts[0].padEnd(12)} ${p50.toFixed(2)} ms, ${p99.toFixed(2)} ms`);
   }
   process.exit();
-}
-
-/** Pairs for a while: how many a second, and the processor time of this process for one, in µs. */
-interface Measured {
-  readonly rate: number;
-  readonly cpu: number;
-}
-
-function median(all: readonly Measured[], what: keyof Measured): number {
-  const values = all.map((one) => one[what]);
-  return percentile(values, 50);
 }
 
 type Post = <T>(path: string, body: object) => Promise<T>;
@@ -139,57 +112,6 @@ function bare(post: Post, name: Name): Take {
   };
 }
 
-async function pairsOf(take: Take, ms: number): Promise<Measured> {
-  const [start, before] = [now(), process.cpuUsage()];
-  let count = 0;
-  for (; now() - start < ms; count++) await (await take())();
-  const { user, system } = process.cpuUsage(before);
-  return { rate: (1000 * count) / (now() - start), cpu: (user + system) / count };
-}
-
-/** When a turn began, and when it ended: its release, or the sending of its put. */
-type Turn = readonly [from: number, to: number];
-
-/** From the end of each turn to the next one, if that is of the other process. */
-async function gapsOf(
-  parts: readonly [Part, Part],
-  endpoint: string,
-  ms: number,
-): Promise<number[]> {
-  const workers = parts.map(
-    (part) =>
-      new Promise<Turn[]>((resolve, reject) => {
-        const worker = fork(fileURLToPath(import.meta.url), [part, endpoint, `${ms}`]);
-        worker.on('message', resolve);
-        worker.on('error', reject);
-      }),
-  );
-  const all = (await Promise.all(workers)).flatMap((turns, who) =>
-    turns.map((turn) => ({ turn, who })),
-  );
-  all.sort((a, b) => a.turn[0] - b.turn[0]);
-  return all.flatMap(({ turn, who }, at) => {
-    const before = all[at - 1];
-    return before === undefined || before.who === who ? [] : [turn[0] - before.turn[1]];
-  });
-}
-
-/** A process that takes turns without a pause. */
-async function takeTurns(name: Name, endpoint: string, ms: number): Promise<Turn[]> {
-  const take = await opened(name, endpoint);
-  await (await take())();
-  const turns: Turn[] = [];
-  const end = now() + ms;
-  while (now() < end) {
-    const release = await take();
-    const from = now();
-    await sleep(1);
-    turns.push([from, now()]);
-    await release();
-  }
-  return turns;
-}
-
 /** A process that puts a value every 5 ms. */
 async function puts(endpoint: string, ms: number): Promise<Turn[]> {
   const post = poster(endpoint);
@@ -197,7 +119,7 @@ async function puts(endpoint: string, ms: number): Promise<Turn[]> {
   await sleep(500);
   for (const end = now() + ms; now() < end; await sleep(5)) {
     const at = now();
-    turns.push([at, at]);
+    turns.push([at, at, at]);
     await post('kv/put', { key: base64('put'), value: base64('x'.repeat(200)) });
   }
   return turns;
@@ -211,7 +133,7 @@ async function watches(endpoint: string, ms: number): Promise<Turn[]> {
   const stream = await sent(`${endpoint}/v3/watch`, body, signal);
   try {
     for await (const _ of stream) {
-      turns.push([now(), now()]);
+      turns.push([now(), now(), now()]);
     }
   } catch {
     // its time is over
@@ -228,6 +150,6 @@ if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
       ? puts(endpoint, ms)
       : part === 'watches'
         ? watches(endpoint, ms)
-        : takeTurns(part as Name, endpoint, ms);
-  process.send?.(await turns, () => process.exit());
+        : takeTurns(await opened(part as Name, endpoint), ms);
+  finish(await turns);
 }

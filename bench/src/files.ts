@@ -2,7 +2,6 @@
  * Locks in a file of SQLite, beside the bare statements and a lock file: uncontended pairs, and
  * hand-offs between two processes that take turns with one lock.
  */
-import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -13,10 +12,9 @@ import { Holdfast } from 'holdfast';
 import { sqlite } from 'holdfast-sqlite';
 import { percentile } from 'holdfast-testkit';
 import { installPeers } from './install.js';
-import { now } from './orders.js';
+import { finish, handOffs, printPairs, type Take, takeTurns } from './pairs.js';
 import type { Settings } from './settings.js';
 
-type Take = () => Promise<() => Promise<unknown>>;
 type DatabaseClass = new (
   file: string,
 ) => {
@@ -34,32 +32,22 @@ type Name = (typeof NAMES)[number];
 const ASK_MS = 2;
 
 /** `npm run bench -- --files` */
-export async function printFiles({ peers, rounds, sizes }: Settings): Promise<void> {
+export async function printFiles(settings: Settings): Promise<void> {
+  const { peers, rounds, sizes } = settings;
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const modules = peers ? installPeers().folder : '';
   const names = NAMES.filter((name) => peers || name !== 'proper-lockfile');
-  const pairs = new Map<Name, number[]>();
+  const takes = new Map<Name, Take>();
   try {
-    for (let round = 0; round < rounds; round++) {
-      for (const name of names) {
-        const rate = await pairsOf(await opened(name, folder, modules), sizes.seconds * 1000);
-        pairs.set(name, [...(pairs.get(name) ?? []), rate]);
-      }
-    }
-    console.log('uncontended pairs a second, median, and the part of the bare updates');
-    const [bare = 1] = names.map((name) => percentile(pairs.get(name) ?? [], 50));
-    for (const name of names) {
-      const rate = percentile(pairs.get(name) ?? [], 50);
-      console.log(
-        `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(8)}  ${(rate / bare).toFixed(3)}`,
-      );
-    }
+    for (const name of names) takes.set(name, await opened(name, folder, modules));
+    await printPairs(takes, ['bare'], settings);
     console.log(
       'two processes, 1 ms of work: p50 of a hand-off, hand-offs a second, p99 of a wait',
     );
     for (const name of names.filter((one) => one !== 'bare')) {
       const ms = 2000 * rounds * sizes.seconds;
-      const { gaps, waits } = await handOffs(name, folder, modules, ms);
+      const args = [name, folder, modules, `${ms}`];
+      const { gaps, waits } = await handOffs(fileURLToPath(import.meta.url), [args, args]);
       const rate = ((1000 * gaps.length) / ms).toFixed(0);
       const [hand, wait] = [percentile(gaps, 50), percentile(waits, 99)];
       console.log(`  ${name.padEnd(16)} ${hand.toFixed(2)} ms, ${rate}, ${wait.toFixed(1)} ms`);
@@ -110,63 +98,7 @@ function bare(file: string): Take {
   };
 }
 
-async function pairsOf(take: Take, ms: number): Promise<number> {
-  // the first ones open the file
-  for (let warm = 0; warm < 100; warm++) await (await take())();
-  const start = now();
-  let count = 0;
-  for (; now() - start < ms; count++) await (await take())();
-  return (1000 * count) / (now() - start);
-}
-
-/** When a turn was asked for, when it began, and when its release began. */
-type Turn = readonly [asked: number, from: number, to: number];
-
-interface HandOffs {
-  /** From a release to the next turn, if that is one of the other process. */
-  readonly gaps: number[];
-  /** From a call to its turn. */
-  readonly waits: number[];
-}
-
-async function handOffs(...args: [Name, string, string, number]): Promise<HandOffs> {
-  const workers = [0, 1].map(
-    () =>
-      new Promise<Turn[]>((resolve, reject) => {
-        const worker = fork(fileURLToPath(import.meta.url), args.map(String));
-        worker.on('message', resolve);
-        worker.on('error', reject);
-      }),
-  );
-  const all = (await Promise.all(workers)).flatMap((turns, who) =>
-    turns.map((turn) => ({ turn, who })),
-  );
-  all.sort((a, b) => a.turn[1] - b.turn[1]);
-  const gaps = all.flatMap(({ turn, who }, at) => {
-    const before = all[at - 1];
-    return before === undefined || before.who === who ? [] : [turn[1] - before.turn[2]];
-  });
-  return { gaps, waits: all.map(({ turn: [asked, from] }) => from - asked) };
-}
-
-/** A process that takes turns without a pause. */
-async function work(name: Name, folder: string, modules: string, ms: number): Promise<void> {
-  const take = await opened(name, folder, modules);
-  await (await take())();
-  const turns: Turn[] = [];
-  const end = now() + ms;
-  while (now() < end) {
-    const asked = now();
-    const release = await take();
-    const from = now();
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    turns.push([asked, from, now()]);
-    await release();
-  }
-  process.send?.(turns, () => process.exit());
-}
-
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   const [name, folder = '', modules = '', ms] = argv.slice(2);
-  await work(name as Name, folder, modules, Number(ms));
+  finish(await takeTurns(await opened(name as Name, folder, modules), Number(ms)));
 }
