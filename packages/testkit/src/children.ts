@@ -5,6 +5,7 @@
 import { type ChildProcess, fork, spawn, type StdioOptions } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { guard } from './guardian.js';
+import { paced } from './pace.js';
 
 /** A JSON message between parent and child. The child sends it with `process.send`. */
 export interface Message {
@@ -100,9 +101,10 @@ export class Worker implements AsyncDisposable {
   }
 
   /**
-   * The next unread message of this type. Rejects when the worker ends first, or after `within` ms.
+   * The next unread message of this type. Rejects when the worker ends first, or after `within` ms:
+   * the time in which a program starts.
    */
-  next(type: string, { within = 10_000 }: { within?: number } = {}): Promise<Message> {
+  next(type: string, { within = paced(20_000) }: { within?: number } = {}): Promise<Message> {
     const index = this.#unread.findIndex((message) => message.type === type);
     if (index >= 0) return Promise.resolve(this.#unread.splice(index, 1)[0] as Message);
     if (this.#ended !== undefined) return Promise.reject(this.#ended);

@@ -7,6 +7,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { join } from 'node:path';
 import { guard, guardFolder } from './guardian.js';
 import { RawClient } from './raw-client.js';
+import { paced } from './pace.js';
 import { sleep } from './wait.js';
 
 /** The user of the test kit's own connection. */
@@ -73,10 +74,10 @@ export class Process {
       });
     });
     guard(child);
-    const deadline = performance.now() + START_MS;
+    const deadline = performance.now() + paced(START_MS);
     while (!(await this.#answers())) {
       if (failure !== undefined || this.#ended()) throw this.#failed('exited at start', failure);
-      if (performance.now() > deadline) throw this.#failed(`no answer within ${START_MS} ms`);
+      if (performance.now() > deadline) throw this.#failed('no answer in time');
       await sleep(5);
     }
   }
@@ -112,8 +113,8 @@ export class Process {
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         this.#disconnect();
-        reject(new Error(`the server did not answer ${words[0]} within ${COMMAND_MS} ms`));
-      }, COMMAND_MS);
+        reject(new Error(`the server did not answer ${words[0]} in time`));
+      }, paced(COMMAND_MS));
     });
     try {
       return await Promise.race([this.#connected().then((one) => one.send(...words)), timeout]);

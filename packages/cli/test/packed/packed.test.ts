@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Server, startServer } from 'holdfast-testkit';
+import { paced, type Server, startServer } from 'holdfast-testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -43,7 +43,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => server.stop());
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: paced(120_000) };
 const COMMAND = ['run', 'packed', '--', 'sh', '-c', 'echo $HOLDFAST_KEY'];
 
 it('has no sources, maps or build records', () => {

@@ -1,6 +1,6 @@
 /** Commands with the locks of a PostgreSQL server. */
 import { createTable } from 'holdfast-postgres';
-import { freePorts, type Postgres, startPostgres } from 'holdfast-testkit';
+import { freePorts, paced, type Postgres, startPostgres } from 'holdfast-testkit';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, cli } from '../cli.js';
@@ -33,7 +33,9 @@ describe('a command under a lock of PostgreSQL', () => {
   it('runs, is shown, keeps others out, and can be broken', async () => {
     await using running = new Cli(['run', 'job', '--url', url, '--', 'cat']);
     const look = (): ReturnType<typeof cli> => cli(['ls', '--url', url, '--json']);
-    await expect.poll(async () => (await look()).stdout, { timeout: 20_000 }).toContain('"job"');
+    await expect
+      .poll(async () => (await look()).stdout, { timeout: paced(20_000) })
+      .toContain('"job"');
     const busy = await cli(['run', 'job', '-n', '--url', url, '--', 'echo', 'ran']);
     expect(busy).toMatchObject({ code: 75, stdout: '' });
     expect((await cli(['inspect', 'job', '--url', url])).stdout).toContain('job');
@@ -50,7 +52,7 @@ describe('a command under a lock of PostgreSQL', () => {
     await using running = new Cli(['run', 'own', '--url', url, '--', 'cat']);
     const other = (...args: string[]): ReturnType<typeof cli> =>
       cli(['run', 'own', '-n', '--url', url, ...args, '--', 'echo', 'ran']);
-    await expect.poll(async () => (await other()).code, { timeout: 20_000 }).toBe(75);
+    await expect.poll(async () => (await other()).code, { timeout: paced(20_000) }).toBe(75);
     expect(await other('--table', 'second_locks')).toMatchObject({ code: 0, stdout: 'ran\n' });
     expect(await other('--prefix', 'app:')).toMatchObject({ code: 0, stdout: 'ran\n' });
     running.endInput();

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startProxy, until } from 'holdfast-testkit';
+import { paced, startProxy, until } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alive, MAIN } from '../cli.js';
 import { pidOf, QUICK, ServerAndLocks } from '../server-and-locks.js';
@@ -98,7 +98,7 @@ it.concurrent('a daemon overlaps with the next holder', async () => {
   process.kill(-pid, 'SIGKILL');
 });
 
-it.concurrent('a wait goes on while the server is away', async () => {
+it.concurrent('a wait goes on while the server is away', { timeout: paced(60_000) }, async () => {
   await using proxy = await startProxy(all.server);
   const lease = await all.holdfast.mutex('away').acquire();
   const env = { REDIS_URL: proxy.url };
@@ -113,7 +113,7 @@ it.concurrent('a wait goes on while the server is away', async () => {
   await lease.release();
   expect(await program.exited).toEqual({ code: 0, signal: null });
   expect(program.stdout).toBe('ran\n');
-}, 60_000);
+});
 
 it.concurrent('a command that runs for longer than the ttl is not disturbed', async () => {
   const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';

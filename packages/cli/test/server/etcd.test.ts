@@ -1,17 +1,21 @@
 /** Commands with locks on etcd. */
-import { startEtcd } from 'holdfast-testkit';
+import { paced, startEtcd } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { cli } from '../cli.js';
 import { runsInTurn } from '../runs-in-turn.js';
 
-it('runs under a lock, is shown, keeps others out, and lets the next one run', async () => {
+it('runs under a lock, is shown, keeps others out, and lets the next one run', {
+  timeout: paced(60_000),
+}, async () => {
   await using cluster = await startEtcd({ members: 3 });
   const hosts = cluster.endpoints.map((one) => one.replace('http://', '')).join(',');
   const url = `etcd://${hosts}`;
   await runsInTurn(url);
-}, 60_000);
+});
 
-it('says what is wrong with a URL, and never its password', async () => {
+it('says what is wrong with a URL, and never its password', {
+  timeout: paced(60_000),
+}, async () => {
   const run = (url: string, ...more: string[]): ReturnType<typeof cli> =>
     cli(['run', 'k', '--url', url, ...more, '--', 'echo', 'ran']);
   for (const url of ['etcd://', 'etcd://a/b', 'etcd://a,,b', 'etcd://%:x@a']) {
@@ -22,4 +26,4 @@ it('says what is wrong with a URL, and never its password', async () => {
   expect(gone).toMatchObject({ code: 69, stdout: '' });
   expect(gone.stderr).toContain('127.0.0.1:9');
   expect(gone.stderr).not.toContain('hidden');
-}, 60_000);
+});

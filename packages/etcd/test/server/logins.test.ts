@@ -1,6 +1,6 @@
 /** Users, rights, and tokens that expire. */
 import { Holdfast } from 'holdfast';
-import { sleep, until } from 'holdfast-testkit';
+import { paced, sleep, until } from 'holdfast-testkit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { etcd } from '../../src/index.js';
 import { onCluster } from '../support.js';
@@ -36,7 +36,9 @@ describe('a user', () => {
     await (await waiting).release();
   });
 
-  it('whose token has expired gets another one, for requests and for watches', async () => {
+  it('whose token has expired gets another one, for requests and for watches', {
+    timeout: paced(60_000),
+  }, async () => {
     const [a, b] = [test.instance({}, login), test.instance({}, login)];
     const lease = await a.mutex('expired').acquire({ ttl: 60_000 });
     await a.mutex('other').run(() => undefined);
@@ -47,7 +49,7 @@ describe('a user', () => {
     await sleep(EXPIRED_MS);
     expect(await lease.release()).toBe('freed');
     expect(await (await waiting).release()).toBe('freed');
-  }, 60_000);
+  });
 
   it('with a wrong password is refused with the words of etcd', async () => {
     const holdfast = test.instance({}, { ...login, password: 'wrong' });

@@ -1,6 +1,6 @@
 /** Members that are killed, frozen and started again, and a lost majority. */
 import { Holdfast } from 'holdfast';
-import { type EtcdMember, startEtcd, until } from 'holdfast-testkit';
+import { type EtcdMember, paced, startEtcd, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import { etcd } from '../../src/index.js';
 import { onCluster } from '../support.js';
@@ -84,7 +84,9 @@ describe('a cluster of three', () => {
     120_000,
   );
 
-  it('a lost majority is an outage and not a refusal, and passes', async () => {
+  it('a lost majority is an outage and not a refusal, and passes', {
+    timeout: paced(120_000),
+  }, async () => {
     const { members } = test.cluster;
     const short = { ttl: 60_000, requestTimeout: 1000, unreachableAfter: 2000 };
     const holdfast = test.instance(short, { timeout: 1000 });
@@ -97,11 +99,11 @@ describe('a cluster of three', () => {
     await Promise.all(lost.map((one) => one.restart()));
     expect(await patiently(() => lease.extend(40_000))).toBeGreaterThan(30_000);
     await patiently(() => lease.release());
-  }, 120_000);
+  });
 });
 
 describe('one member', () => {
-  it('that is killed and started again keeps the lease', async () => {
+  it('that is killed and started again keeps the lease', { timeout: paced(60_000) }, async () => {
     await using cluster = await startEtcd({ fsync: true });
     const settings = { ttl: 20_000, requestTimeout: 1000 };
     await using a = new Holdfast(etcd(cluster.endpoints), settings);
@@ -119,7 +121,7 @@ describe('one member', () => {
     const next = await waiting;
     expect(next.fence).toBeGreaterThan(lease.fence);
     await next.release();
-  }, 60_000);
+  });
 
   it('that is gone is an outage and not a refusal', async () => {
     const cluster = await startEtcd();

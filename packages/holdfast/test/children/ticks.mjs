@@ -2,7 +2,8 @@
 import { disconnect, make, setting, tell, told } from './connect.mjs';
 
 const [, , , how = 'ends', slot, atLeast = '0'] = process.argv;
-const holdfast = await make({ ttl: 400, claimWindow: 100 });
+const { ttl = 400 } = setting;
+const holdfast = await make({ ttl, claimWindow: ttl / 4 });
 const schedule = holdfast.schedule(setting.key, { atLeast: Number(atLeast) });
 const outcome = await schedule.runOnce(
   async ({ fence }) => {

@@ -1,4 +1,5 @@
 /** The package as it is published: it loads in each module system, runtime and tool. */
+import { paced } from 'holdfast-testkit';
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { deadLinks } from '../../../../tools/package-links.mjs';
 import { command, installed, installProject, tool, write } from './project.js';
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: paced(120_000) };
 /** Four packages are packed. */
 const PATIENT = { timeout: 400_000 };
 const GOOD = {

@@ -2,7 +2,7 @@
  * Dead waiters on a real server: a pattern subscriber must not make them look alive. What they cost
  * when the user of the scripts lacks the right to PUBSUB or to subscribe.
  */
-import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
+import { paced, type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions } from '../../src/index.js';
@@ -134,7 +134,9 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     await until(() => back.count >= 3);
   });
 
-  it('a signal wakes 2,500 parked acquisitions of one process', async () => {
+  it('a signal wakes 2,500 parked acquisitions of one process', {
+    timeout: paced(120_000),
+  }, async () => {
     const one = await make('all', server, {});
     const other = await make('all', server, {});
     const key = freshKey();
@@ -142,7 +144,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     const mutex = other.mutex(key);
     expect(await mutex.run((lease) => mutex.condition('c').signalAll(lease))).toBe(2500);
     await until(() => back.count === 2500, { within: 100_000 });
-  }, 120_000);
+  });
 
   /** Parks `count` acquisitions of one process on a condition, and counts those that return. */
   async function parkMany(holdfast: Holdfast, key: string, count: number) {

@@ -1,6 +1,6 @@
 /** The doctor tries each right: it names each one that is missing, and leaves nothing behind. */
 import { readFileSync } from 'node:fs';
-import { type Server, startServer } from 'holdfast-testkit';
+import { paced, type Server, startServer } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../src/index.js';
 import { triedCommands } from '../../src/store/redis/doctor/rights.js';
@@ -71,7 +71,7 @@ describe('rights', () => {
     }
   });
 
-  it('each missing right is named, and nothing is left', { timeout: 60_000 }, async () => {
+  it('each missing right is named, and nothing is left', { timeout: paced(60_000) }, async () => {
     for (const right of EVERY.filter((one) => !OTHERS.includes(one))) {
       const { findings } = await as(`-${right}`);
       const missing = findings.filter(({ code }) => code === 'missing-right');

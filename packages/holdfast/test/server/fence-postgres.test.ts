@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { type Postgres, startPostgres, until } from 'holdfast-testkit';
+import { paced, type Postgres, startPostgres, until } from 'holdfast-testkit';
 import knex, { type Knex } from 'knex';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -220,7 +220,7 @@ describe('an earlier holder that comes during a transaction', () => {
     const write = advance(second, fence);
     const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted';
     const rows = (): Promise<unknown> => watcher.query(waiting).then((found) => found.rows);
-    await expect.poll(rows, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(rows, { timeout: paced(20_000) }).toHaveLength(1);
     return [write];
   }
 

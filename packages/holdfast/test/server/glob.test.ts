@@ -1,6 +1,6 @@
 /** The memory store matches patterns as Redis does, and lists the same locks as the Redis store. */
 import fc from 'fast-check';
-import { type Server, startServer } from 'holdfast-testkit';
+import { paced, type Server, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/store/clients/detect.js';
@@ -174,7 +174,7 @@ describe('the memory store matches as Redis does', () => {
   });
 
   // no bytes beyond ASCII in ranges: their order depends on the server's processor
-  it('for random patterns', { timeout: 60_000 }, async () => {
+  it('for random patterns', { timeout: paced(60_000) }, async () => {
     const pieces = ['*', '?', '[', ']', '^', '-', '\\', 'a', 'b', 'z', ':', '}'];
     const pattern = fc
       .array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 8 })

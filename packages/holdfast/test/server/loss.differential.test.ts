@@ -2,6 +2,7 @@
  * The Lua scripts behave as the TypeScript engine, also when the server loses some keys of a
  * resource and keeps the others: see `support/loss.ts`. HOLDFAST_SEED repeats a run.
  */
+import { paced } from 'holdfast-testkit';
 import fc from 'fast-check';
 import type { ServerName } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -23,7 +24,9 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s, which loses keys,', (name
   beforeAll(() => server.start(name));
   afterAll(() => server.stop());
 
-  it('the scripts reply, push and store the same as the engine', { timeout: 300_000 }, async () => {
+  it('the scripts reply, push and store the same as the engine', {
+    timeout: paced(300_000),
+  }, async () => {
     console.log(`loss on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
     await server.using({}, async (differential) => {
       const property = fc.asyncProperty(lossyTraffic, (steps) => differential.run(steps));

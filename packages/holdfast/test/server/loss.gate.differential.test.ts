@@ -1,6 +1,7 @@
 /**
  * The same as `loss.differential.test.ts`, for latches and barriers: see `support/gate-loss.ts`.
  */
+import { paced } from 'holdfast-testkit';
 import fc from 'fast-check';
 import type { ServerName } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +22,9 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s, which loses keys of gates
   beforeAll(() => server.start(name));
   afterAll(() => server.stop());
 
-  it('the scripts reply, push and store the same as the engine', { timeout: 300_000 }, async () => {
+  it('the scripts reply, push and store the same as the engine', {
+    timeout: paced(300_000),
+  }, async () => {
     console.log(`lost gates on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
     await server.using({}, async (differential) => {
       const property = fc.asyncProperty(lossyGateTraffic, (steps) => differential.run(steps));

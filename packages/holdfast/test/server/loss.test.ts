@@ -3,7 +3,7 @@
  * Afterwards each one is served or told, the number of requests stays bounded, and the key expires.
  * See `loss.differential.test.ts` for the state that the scripts keep.
  */
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
@@ -68,7 +68,7 @@ function losses(backend: Backend): void {
 
   it.each(CASES)(
     'a %s with holders and waiters loses its %s',
-    { timeout: 30_000 },
+    { timeout: paced(30_000) },
     async (...of) => {
       const [kind, part] = of;
       const [one, other] = [await make(), await make()];
@@ -143,7 +143,7 @@ function losses(backend: Backend): void {
 
   it.each(GATE_PARTS)(
     'a latch and a barrier that lose %s settle',
-    { timeout: 30_000 },
+    { timeout: paced(30_000) },
     async (end) => {
       const [one, other] = [await make(), await make()];
       const [latch, barrier] = [freshKey(), freshKey()];

@@ -56,7 +56,9 @@ async function newProgram(kind: ClientName = 'ioredis-6'): Promise<[Holdfast, Op
 const TTL = 10_000;
 
 describe.each(OLD_LIBRARIES)('beside $name', (library) => {
-  it('old, new and later programs never hold at the same time', async () => {
+  it('old, new and later programs never hold at the same time', {
+    timeout: paced(60_000),
+  }, async () => {
     const key = freshKey();
     const [early, late] = [new Watch(), new Watch()];
     const old = async (watch: Watch): Promise<void> => {
@@ -82,7 +84,7 @@ describe.each(OLD_LIBRARIES)('beside $name', (library) => {
     await Promise.all([later(late), later(late), both('node-redis-6', late)]);
     expect([early.most, early.fences.length]).toEqual([1, 72]);
     expect([late.most, late.fences.length, late.ascending]).toEqual([1, 36, true]);
-  }, 60_000);
+  });
 
   it('negative control: without this mode the two libraries overlap', async () => {
     const key = freshKey();

@@ -3,7 +3,7 @@
  * with `NO_POLL` no waiter polls within a test. HOLDFAST_SEED repeats a run.
  */
 import fc from 'fast-check';
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { type Backend, NEWEST_BACKENDS, onBackends } from '../support/backends.js';
@@ -88,7 +88,7 @@ const STEPS: Record<string, Step> = {
 };
 
 function oddKeys(backend: Backend): void {
-  it.each(Object.keys(STEPS))('%s', { timeout: 60_000 }, async (what) => {
+  it.each(Object.keys(STEPS))('%s', { timeout: paced(60_000) }, async (what) => {
     const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     // otherwise a first grant may come with the reply of the request that names the channel
     await Promise.all([one.warmUp(), other.warmUp()]);

@@ -1,5 +1,6 @@
 /** A master under Sentinel that is replaced while locks are held and waited for. */
 import {
+  paced,
   type Proxy,
   type Replicated,
   type Server,
@@ -97,7 +98,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a master of %s', (name) => {
   // each server has a part of the faults: a fail-over takes seconds
   const faults = name === 'redis' ? ['killed', 'replaced'] : ['frozen'];
   const title = 'that is %s: waiters are served, leases extended, fences grow';
-  it.each(faults)(title, { timeout: 120_000 }, async (fault) => {
+  it.each(faults)(title, { timeout: paced(120_000) }, async (fault) => {
     const before = await deployment.master();
     const pairs = await Promise.all(CLIENTS.map((client) => pair(deployment, client)));
     await replicated(deployment);
@@ -154,7 +155,9 @@ async function outcomes(holdfast: Holdfast, stop: AbortSignal): Promise<Set<stri
   return seen;
 }
 
-it('a client of node-redis with a time limit leaves a silent master', async () => {
+it('a client of node-redis with a time limit leaves a silent master', {
+  timeout: paced(60_000),
+}, async () => {
   await using deployment = await startReplicated({ server: 'valkey' });
   const { nodes, sentinels } = deployment;
   const before = await deployment.master();
@@ -193,7 +196,7 @@ it('a client of node-redis with a time limit leaves a silent master', async () =
   const again = (): Promise<boolean> => unlimited.mutex(key).run(async () => true);
   await until(again, { within: 20_000 });
   await made.close();
-}, 60_000);
+});
 
 it('leaves no listener at the client', async () => {
   await using deployment = await startReplicated({ server: 'valkey', downAfter: 60_000 });

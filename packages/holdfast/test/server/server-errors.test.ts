@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
+import { paced, type Server, type ServerName, startServer, until } from 'holdfast-testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
 import { type ClientName, Made, openClient } from '../support/backends.js';
@@ -108,7 +108,7 @@ describe.each(CASES)('%s, %s', (name, client) => {
     await made.close();
   });
 
-  it('each right that the user lacks is named', { timeout: 60_000 }, async () => {
+  it('each right that the user lacks is named', { timeout: paced(60_000) }, async () => {
     await using server = await startServer({ server: name });
     expect(TABLE.get('NOPERM')).toBe(refused);
     const rights = RIGHTS.filter((one) => /^[+~&]/u.test(one) && !SILENT.has(one));

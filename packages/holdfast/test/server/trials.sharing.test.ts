@@ -1,4 +1,5 @@
 /** Exclusion by weight, in many processes: the read-write lock and the semaphore. */
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import { trial } from '../../../../verification/trials/src/exclusion.js';
 import { parameters } from '../../../../verification/trials/src/trial.js';
@@ -12,7 +13,7 @@ const ON = [
 const share = { ...trial.share, seconds: 1 };
 
 describe('trial exclusion, by weight', () => {
-  it.each(ON)('holds for %s on %s with %s', { timeout: 180_000 }, async (...on) => {
+  it.each(ON)('holds for %s on %s with %s', { timeout: paced(180_000) }, async (...on) => {
     const [primitive, server, client] = on;
     const { problems } = await trial.run(parameters(share, { primitive, server, client }));
     expect(problems).toEqual([]);
@@ -20,7 +21,7 @@ describe('trial exclusion, by weight', () => {
 
   it.each(['rw', 'semaphore'] as const)(
     'finds that a %s lock holds more than its capacity',
-    { timeout: 180_000 },
+    { timeout: paced(180_000) },
     async (primitive) => {
       const given = { primitive, server: 'redis', client: 'ioredis-6' } as const;
       const fault = 'asks-for-less';

@@ -79,7 +79,7 @@ function failing(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(2) as [string, string];
     await using single = await other.mutex(keys[1]).acquire();
-    const asking = one.allOf(keys).acquire({ ttl: 80, renew: false });
+    const asking = one.allOf(keys).acquire({ ttl: paced(100), renew: false });
     const error = await failure(asking, 'HOLDFAST_LOST');
     expect(error.key).toBe(keys[0]);
     await unused(other, keys[0]);

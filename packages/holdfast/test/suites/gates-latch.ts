@@ -1,4 +1,5 @@
 /** Counting down, waiting for zero, and how the wait ends. */
+import { paced } from 'holdfast-testkit';
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
@@ -98,7 +99,7 @@ export function latchEnds(backend: Backend): void {
     const [one, other] = (await make(2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const far = other.latch(key, { count: 2 });
-    const latch = one.latch(key, { count: 2, ttl: 60 });
+    const latch = one.latch(key, { count: 2, ttl: paced(100) });
     const waits = [later(latch.await())];
     await latch.count().catch(() => undefined);
     waits.push(later(far.await()));

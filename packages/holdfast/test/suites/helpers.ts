@@ -1,5 +1,5 @@
 /** Helpers of the suites. */
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { expect } from 'vitest';
 import type { Holdfast, HoldfastErrorCode, LockInfo, RunOnceResult } from '../../src/index.js';
 import { HoldfastError } from '../../src/index.js';
@@ -67,7 +67,7 @@ export async function renewedUntil(holdfast: Holdfast, key: string, ms: number):
     if (holder === undefined) throw new Error('it is not held');
     return holder.heldFor + holder.remaining > ms;
   };
-  await until(look, { within: 15_000, what: 'its lease is renewed' });
+  await until(look, { within: paced(15_000), what: 'its lease is renewed' });
 }
 
 /** Resolves when a signal aborts, to its reason. */

@@ -102,7 +102,7 @@ function inspectingQueues(backend: Backend): void {
   it('changes nothing', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
-    const lease = await holdfast.mutex(key).acquire({ ttl: 60, renew: false });
+    const lease = await holdfast.mutex(key).acquire({ ttl: paced(100), renew: false });
     void later(holdfast.mutex(key).acquire());
     await queued(holdfast, key, 1);
     const before = lease.remaining;

@@ -1,4 +1,5 @@
 /** Fences: each is greater than all earlier ones. */
+import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { keysOf } from '../../src/store/redis/keys.js';
@@ -36,7 +37,7 @@ export function leaseFences(backend: Backend): void {
     const key = freshKey();
     const fences: number[] = [];
     for (let round = 0; round < 5; round++) {
-      const lease = await one.mutex(key).acquire({ ttl: 20, renew: false });
+      const lease = await one.mutex(key).acquire({ ttl: paced(50), renew: false });
       await aborted(lease.signal);
       const next = await other.mutex(key).acquire({ wait: 30_000 });
       fences.push(lease.fence, next.fence);

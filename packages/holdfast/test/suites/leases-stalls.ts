@@ -27,9 +27,9 @@ async function usedKey(holdfast: Holdfast): Promise<string> {
   return key;
 }
 
-/** A claim window that is shorter than the stall, and a lease that is longer. */
-const CLAIMED = { claimWindow: 200, ttl: 20_000 };
 const STALL_MS = paced(400);
+/** A claim window that is shorter than the stall, and a lease that is longer. */
+const CLAIMED = { claimWindow: STALL_MS / 2, ttl: 60_000 };
 
 export function stalls(backend: Backend): void {
   it('longer than requestTimeout does not discard a reply that has arrived', async () => {
@@ -75,7 +75,7 @@ export function stalls(backend: Backend): void {
   });
 
   it('longer than the lease ends it, for any requested time', async () => {
-    const [one, other] = [await backend.make(), await backend.make({ ttl: 150 })];
+    const [one, other] = [await backend.make(), await backend.make({ ttl: STALL_MS / 2 })];
     const key = freshKey();
     const first = await one.mutex(key).acquire();
     const waiting = other.mutex(key).acquire();

@@ -25,7 +25,7 @@ export function leaseSuite(backend: Backend): void {
 
 function renewal(backend: Backend): void {
   it('keeps a lease for longer than its ttl', async () => {
-    const ttl = 1200;
+    const ttl = paced(1200);
     const [one, other] = [await backend.make({ ttl }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -62,8 +62,8 @@ function renewal(backend: Backend): void {
 
   it('with renew: false does not happen, and the signal aborts before the next grant', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
-    const key = freshKey();
-    const lease = await one.mutex(key).acquire({ ttl: 150, renew: false });
+    const [key, ttl] = [freshKey(), paced(150)];
+    const lease = await one.mutex(key).acquire({ ttl, renew: false });
     let heldAtGrant: boolean | undefined;
     const next = other.mutex(key).acquire({ wait: 30_000 });
     const granted = next.then(() => {
@@ -71,7 +71,7 @@ function renewal(backend: Backend): void {
     });
     const reason = await aborted(lease.signal);
     expect(reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
-    expect(reason.message).toContain('its ttl of 150 ms has passed, and renew is false');
+    expect(reason.message).toContain(`its ttl of ${ttl} ms has passed, and renew is false`);
     expect(lease.held).toBe(false);
     expect(lease.remaining).toBe(0);
     expect(() => lease.assertHeld()).toThrow(reason.message);
@@ -84,12 +84,12 @@ function renewal(backend: Backend): void {
     const [one, other] = [await backend.make({ ttl: paced(1200) }), await backend.make()];
     const key = freshKey();
     const start = performance.now();
-    const lease = await one.mutex(key).acquire({ maxHold: 1500 });
+    const lease = await one.mutex(key).acquire({ maxHold: paced(1500) });
     const next = later(other.mutex(key).acquire({ wait: 30_000 }));
     const reason = await aborted(lease.signal);
     expect(reason.message).toContain('maxHold');
     // longer than the ttl: without renewal the wait would have been shorter
-    expect(performance.now() - start).toBeGreaterThan(1400);
+    expect(performance.now() - start).toBeGreaterThan(paced(1500) - 100);
     expect((await next).held).toBe(true);
   });
 }
@@ -131,7 +131,7 @@ function extension(backend: Backend): void {
 
   it('of a lease that ended rejects with HOLDFAST_LOST', async () => {
     const holdfast = await backend.make();
-    const lease = await holdfast.mutex(freshKey()).acquire({ ttl: 40, renew: false });
+    const lease = await holdfast.mutex(freshKey()).acquire({ ttl: paced(100), renew: false });
     await aborted(lease.signal);
     await failure(lease.extend(1000), 'HOLDFAST_LOST');
     await failure(lease.ensure(1000), 'HOLDFAST_LOST');
@@ -188,7 +188,7 @@ function warning(backend: Backend): void {
     const onExpiring = (): void => {
       warned = true;
     };
-    const terms = { ttl: 60, renew: false };
+    const terms = { ttl: paced(100), renew: false };
     const lease = await holdfast.mutex(freshKey()).acquire({ ...terms, onExpiring });
     await lease.release();
     const other = await holdfast.mutex(freshKey()).acquire(terms);
@@ -210,9 +210,10 @@ function ending(backend: Backend): void {
   it('that was not yet noticed shows in `signal` as soon as it is read', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
-    const lease = await holdfast.mutex(key).acquire({ ttl: 30, renew: false });
+    const ttl = paced(50);
+    const lease = await holdfast.mutex(key).acquire({ ttl, renew: false });
     // no timer can fire
-    stall(40);
+    stall(ttl + 10);
     expect(lease.held).toBe(false);
     expect(lease.signal.aborted).toBe(true);
     await failure(lease.extend(1000), 'HOLDFAST_LOST');

@@ -1,4 +1,5 @@
 /** The behaviour of the mutex, on any backend. */
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -136,7 +137,7 @@ function releasing(backend: Backend): void {
   it('after the lease expired returns "lost", and does not affect the next holder', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const old = await one.mutex(key).acquire({ ttl: 200, renew: false });
+    const old = await one.mutex(key).acquire({ ttl: paced(200), renew: false });
     const next = await other.mutex(key).acquire({ wait: 30_000, ttl: 20_000 });
     expect(old.held).toBe(false);
     expect(await old.release()).toBe('lost');
@@ -174,7 +175,7 @@ function running(backend: Backend): void {
 
   it('rejects with HOLDFAST_LOST if the lease was lost during the work', async () => {
     const holdfast = await backend.make();
-    const mutex = holdfast.mutex(freshKey(), { ttl: 60, renew: false });
+    const mutex = holdfast.mutex(freshKey(), { ttl: paced(100), renew: false });
     let reason: unknown;
     const work = async (lease: Lease): Promise<void> => {
       reason = await aborted(lease.signal);
@@ -193,7 +194,7 @@ function running(backend: Backend): void {
 
   it('rejects with the error of the work rather than with the loss of the lease', async () => {
     const holdfast = await backend.make();
-    const mutex = holdfast.mutex(freshKey(), { ttl: 60, renew: false });
+    const mutex = holdfast.mutex(freshKey(), { ttl: paced(100), renew: false });
     const work = async (lease: Lease): Promise<void> => {
       await aborted(lease.signal);
       throw new Error('own');

@@ -102,7 +102,7 @@ function ending(backend: Backend): void {
   it("does not prolong a reader's lease by the renewals of other readers", async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const silent = await one.rwLock(key).read.acquire({ ttl: 80, renew: false });
+    const silent = await one.rwLock(key).read.acquire({ ttl: paced(100), renew: false });
     const renewed = await one.rwLock(key, { ttl: paced(2000) }).read.acquire();
     const writing = later(other.rwLock(key).write.acquire());
     await queued(one, key, 1);
@@ -120,7 +120,7 @@ function ending(backend: Backend): void {
   it('goes to the next waiter when a reader does not release', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    await one.rwLock(key).read.acquire({ ttl: 60, renew: false });
+    await one.rwLock(key).read.acquire({ ttl: paced(100), renew: false });
     const writer = await other.rwLock(key).write.acquire({ wait: 30_000 });
     expect(await writer.release()).toBe('freed');
   });

@@ -88,7 +88,7 @@ function keeping(backend: Backend): void {
   it('excludes others also when its instance was closed', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const options = { atLeast: LONG, ttl: 100 };
+    const options = { atLeast: LONG, ttl: paced(100) };
     await one.schedule(key, options).runOnce(() => 1);
     const start = await other.inspect(key);
     await one.close();

@@ -62,7 +62,7 @@ export function scheduleSlots(backend: Backend): void {
 
   it('is forgotten after its retention', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
-    const schedule = one.schedule(freshKey(), { atLeast: 0, retention: 50 });
+    const schedule = one.schedule(freshKey(), { atLeast: 0, retention: paced(100) });
     await schedule.runOnce(() => 1, { slot: 'a' });
     // its marker is a lease without renewal
     await unused(other, markerKey(schedule.key, 'a'));

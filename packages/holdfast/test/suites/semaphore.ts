@@ -1,4 +1,5 @@
 /** The behaviour of the semaphore, on any backend. */
+import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -70,7 +71,7 @@ function permitting(backend: Backend): void {
   it("return when a holder's lease expires", async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    await one.semaphore(key, { permits: 3, renew: false, ttl: 60 }).acquire(2);
+    await one.semaphore(key, { permits: 3, renew: false, ttl: paced(100) }).acquire(2);
     const all = await other.semaphore(key, { permits: 3 }).acquire(3, { wait: 30_000 });
     expect(await all.release()).toBe('freed');
   });

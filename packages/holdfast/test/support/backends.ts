@@ -33,6 +33,7 @@ import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 import { QuorumStore } from '../../src/store/quorum/quorum-store.js';
 import { RegisterStore } from '../../src/store/register/register-store.js';
 import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clients.support.js';
+import { patient } from './patient.js';
 
 export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redis-6';
 
@@ -141,7 +142,7 @@ function memoryBackend(): Backend {
   return {
     name: 'memory',
     store: 'memory',
-    make: async (options = {}) => made.add(new Holdfast(store, options)),
+    make: async (options = {}) => made.add(new Holdfast(store, patient(options))),
     get admin(): Server {
       throw new Error('memory has no server');
     },
@@ -158,7 +159,8 @@ function registerBackend(): Backend {
   return {
     name: 'register in memory',
     store: 'register',
-    make: async (options = {}) => made.add(new Holdfast(new RegisterStore(register), options)),
+    make: async (options = {}) =>
+      made.add(new Holdfast(new RegisterStore(register), patient(options))),
     get admin(): Server {
       throw new Error('a register in memory has no server');
     },
@@ -179,7 +181,9 @@ function quorumBackend(): Backend {
     name: 'quorum in memory',
     store: 'quorum',
     make: async (options = {}) =>
-      made.add(new Holdfast(new QuorumStore({ ...terms, acceptors: () => acceptors }), options)),
+      made.add(
+        new Holdfast(new QuorumStore({ ...terms, acceptors: () => acceptors }), patient(options)),
+      ),
     get admin(): Server {
       throw new Error('a quorum in memory has no server');
     },
@@ -212,7 +216,7 @@ function postgresBackend(): Backend {
     make: async (options = {}) => {
       const pool = new Pool(running?.connection);
       pools.push(pool);
-      return made.add(new Holdfast(postgres(pool), options));
+      return made.add(new Holdfast(postgres(pool), patient(options)));
     },
     get admin(): Server {
       throw new Error('the suites do not make PostgreSQL fail');
@@ -238,8 +242,10 @@ function sqliteBackend(): Backend {
   return {
     name: 'sqlite',
     store: 'sqlite',
-    make: async (options = {}) =>
-      made.add(new Holdfast(sqlite(join(folder, 'locks.db'), { client: sqliteClient }), options)),
+    make: async (options = {}) => {
+      const store = sqlite(join(folder, 'locks.db'), { client: sqliteClient });
+      return made.add(new Holdfast(store, patient(options)));
+    },
     get admin(): Server {
       throw new Error('SQLite has no server');
     },
@@ -284,7 +290,7 @@ export function quorumOf(count: number): Backend {
     store: 'quorum',
     make: async (options = {}) => {
       instances += 1;
-      return made.across(openClients(running, instances), options, PATIENT);
+      return made.across(openClients(running, instances), patient(options), PATIENT);
     },
     get admin(): Server {
       throw new Error('a quorum has several servers');
@@ -309,7 +315,7 @@ function redisBackend(client: ClientName, server: ServerName, protocol: Protocol
     ...{ store: 'redis', client, server, protocol },
     make: (options) => {
       const { host, port } = admin();
-      return made.on(openClient(client, { host, port, protocol }), options);
+      return made.on(openClient(client, { host, port, protocol }), patient(options));
     },
     get admin() {
       return admin();

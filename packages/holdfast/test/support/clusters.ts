@@ -9,6 +9,7 @@ import { portFor } from '../../src/store/clients/detect.js';
 import type { RedisClient } from '../../src/index.js';
 import type { Opened } from '../server/clients.support.js';
 import { type Backend, CLIENTS, type ClientName, Made } from './backends.js';
+import { patient } from './patient.js';
 
 /** A client that its tests close. */
 interface Closable {
@@ -69,7 +70,7 @@ export function clusterOf(server: ServerName): Backend {
     make: async (options = {}) => {
       const client = CLIENTS[instances++ % CLIENTS.length] as ClientName;
       const { nodes } = (await running) as Cluster;
-      return made.on(openCluster(client, nodes), options);
+      return made.on(openCluster(client, nodes), patient(options));
     },
     get admin(): Server {
       throw new Error('a cluster has several servers');

@@ -12,6 +12,7 @@ import { type Cluster, type Server, type ServerName, startCluster } from 'holdfa
 import { afterAll } from 'vitest';
 import { type Adapter, type Opened, opened, type Where } from '../server/clients.support.js';
 import { type Backend, Made, serverOf } from './backends.js';
+import { patient } from './patient.js';
 
 // the client prints each error of the server
 Logger.init('off');
@@ -80,7 +81,7 @@ export function glideOn(server: ServerName): Backend {
   return {
     name: `glide on ${server}`,
     ...{ store: 'redis', server },
-    make: (options) => made.on(openGlide(admin()), options),
+    make: (options) => made.on(openGlide(admin()), patient(options)),
     get admin() {
       return admin();
     },
@@ -101,7 +102,7 @@ export function glideOnCluster(server: ServerName): Backend {
     ...{ store: 'cluster', server },
     make: async (options = {}) => {
       const { nodes } = (await running) as Cluster;
-      return made.on(openGlideCluster(nodes), options);
+      return made.on(openGlideCluster(nodes), patient(options));
     },
     get admin(): Server {
       throw new Error('a cluster has several servers');

@@ -9,6 +9,7 @@ import { portFor } from '../../src/store/clients/detect.js';
 import type { RedisClient } from '../../src/index.js';
 import type { Opened } from '../server/clients.support.js';
 import { type Backend, type ClientName, Made } from './backends.js';
+import { patient } from './patient.js';
 
 function opened(client: RedisClient, close: () => unknown): Opened {
   const ended = async (): Promise<void> => void (await close());
@@ -65,7 +66,7 @@ export function sentinelsOf(server: ServerName, client: ClientName): Backend {
     name: 'sentinels',
     ...{ store: 'sentinel', server, client },
     make: async (options = {}) =>
-      made.on(openSentinel(client, (await running) as Replicated), options),
+      made.on(openSentinel(client, (await running) as Replicated), patient(options)),
     get admin(): Server {
       throw new Error('this deployment has several servers');
     },

@@ -1,4 +1,5 @@
 /** Every suite and the contract with `node:sqlite`, in a version of Node that has it. */
+import { paced } from 'holdfast-testkit';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ interface Report {
   }[];
 }
 
-it('all of them pass with node:sqlite', { timeout: 300_000 }, async () => {
+it('all of them pass with node:sqlite', { timeout: paced(300_000) }, async () => {
   const node = await nodeWithSqlite();
   const output = join(folder.path, 'report.json');
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Holdfast } from 'holdfast';
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import { type Handle, loadClient } from '../../src/client.js';
 import { settingsOf } from '../../src/options.js';
@@ -180,7 +180,9 @@ describe('sockets', () => {
     },
   );
 
-  it('that are removed come back, and the next waiter is woken', { timeout: 60_000 }, async () => {
+  it('that are removed come back, and the next waiter is woken', {
+    timeout: paced(60_000),
+  }, async () => {
     const file = folder.file();
     const [a, b] = [0, 0].map(() => folder.instance(file)) as Two;
     const lease = await a.mutex('a').acquire();

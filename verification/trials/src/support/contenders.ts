@@ -1,5 +1,5 @@
 /** Controls the processes of `workers/contender.ts`, which hold and wait on request. */
-import { until, type Worker } from 'holdfast-testkit';
+import { paced, until, type Worker } from 'holdfast-testkit';
 import type { Event, Given, Want } from '../workers/contender.js';
 import type { Stall, Stalled } from '../workers/stall.js';
 import { startWorker } from './workers.js';
@@ -44,7 +44,11 @@ export class Contender {
   }
 
   /** Waits for this event. */
-  nextEvent<T extends Type>(type: T, key: string, within = 10_000): Promise<EventOf<T>> {
+  nextEvent<T extends Type>(
+    type: T,
+    key: string,
+    within: number = paced(10_000),
+  ): Promise<EventOf<T>> {
     const what = `event ${type} of process ${this.pid} for ${key}`;
     return until(() => this.event(type, key), { within, every: 2, what }) as Promise<EventOf<T>>;
   }

@@ -1,0 +1,8 @@
+/** The options of the instances that the suites make. */
+import { paced } from 'holdfast-testkit';
+import type { HoldfastOptions } from '../../src/index.js';
+
+/** The defaults, as a busy machine needs them; a test may have its own times. */
+export function patient(options: HoldfastOptions = {}): HoldfastOptions {
+  return { claimWindow: paced(1000), requestTimeout: paced(2000), ...options };
+}
