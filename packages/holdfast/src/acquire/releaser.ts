@@ -88,7 +88,9 @@ export class Releaser implements Grantor {
   #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
     // it belongs to the store or to another process now: nothing is sent
     if (hold.state === 'left') return 'kept';
-    if (hold.end !== undefined) return hold.end.again();
+    const { end } = hold;
+    hold.end = undefined;
+    if (end !== undefined) return end.again();
     if (hold.state === 'lost') this.#parts.telemetry.warn('outlived', hold);
     this.withdraw(hold);
     return 'lost';
@@ -147,6 +149,7 @@ export class RootEnd extends Attempts {
   #next: Acquisition | undefined;
   #sent: Moment;
   #tell: ((outcome: ReleaseOutcome | Promise<ReleaseOutcome>) => void) | undefined;
+  #later = false;
   /** A request waited for its turn in this process. */
   #waited = false;
   /** No attempt follows; and what the store has answered, if it has. */
@@ -177,17 +180,20 @@ export class RootEnd extends Attempts {
     const tell = this.#tell;
     if (tell === undefined) return;
     this.#tell = undefined;
-    if (returned === undefined) this.#hold.end = this;
+    if (returned === undefined && !this.#later) this.#hold.end = this;
     tell(this.#outcome(returned));
   }
 
   /** The outcome for a further call, after one that had no answer. */
   async again(): Promise<ReleaseOutcome> {
-    return this.#outcome(this.#over ? this.#returned : await this.#parts.retrier.release(this));
+    const returned = this.#over ? this.#returned : await this.#parts.retrier.release(this);
+    if (returned === undefined) this.#hold.end = this;
+    return this.#outcome(returned);
   }
 
   /** As for a hand-off, the task that released does not learn how its root ends. */
   sendLater(next: Acquisition | undefined): void {
+    this.#later = true;
     this.send(next).catch(() => undefined);
   }
 

@@ -202,7 +202,10 @@ export class Lease implements AsyncDisposable {
    */
   release(options?: CallOptions): Promise<ReleaseOutcome> {
     if (options !== undefined) return this.#endWith(options);
-    this.#released ??= this.#away === undefined ? this.#release() : this.#abandon(this.#away);
+    // without an answer, a further call asks again
+    if (this.#released !== undefined && this.#hold.end === undefined) return this.#released;
+    this.#released =
+      this.#away === undefined ? this.#grantor.release(this.#hold) : this.#abandon(this.#away);
     return this.#released;
   }
 
@@ -286,19 +289,11 @@ export class Lease implements AsyncDisposable {
     away.end();
   }
 
-  #release(): Promise<ReleaseOutcome> {
-    return this.#grantor.release(this.#hold).catch((error: unknown) => {
-      // without an answer, a further call asks again
-      this.#released = undefined;
-      throw error;
-    });
-  }
-
   /** The lock may have been granted by now: then it is released. */
   async #abandon({ abandon, over }: Away): Promise<ReleaseOutcome> {
     abandon();
     await over;
-    return this.#release();
+    return this.#grantor.release(this.#hold);
   }
 
   /** @internal */

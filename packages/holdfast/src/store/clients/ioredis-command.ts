@@ -87,15 +87,14 @@ function scriptCommandOf(
 
     override toWritable(): string {
       const { args } = this;
-      const words = [`*${args.length + 1}\r\n$7\r\nevalsha`];
-      words.length = 2 * args.length + 2;
+      const words = (WORDS[args.length] ??= Array.from({ length: 2 * args.length + 2 }, () => ''));
+      words[0] = `*${args.length + 1}\r\n$7\r\nevalsha`;
       let at = 1;
       for (const arg of args) {
         const length = Buffer.byteLength(arg);
         words[at++] = LENGTHS[length] ?? `$${length}`;
         words[at++] = arg;
       }
-      words[at] = '';
       return words.join('\r\n');
     }
   }
@@ -106,6 +105,8 @@ function scriptCommandOf(
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
 
+/** By the number of arguments; used again, as such an array is larger than most of a call. */
+const WORDS: string[][] = [];
 /** The words for lengths, of which most calls have the same. */
 const LENGTHS = Array.from({ length: 128 }, (_, length) => `$${length}`);
 
