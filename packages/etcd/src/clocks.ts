@@ -128,6 +128,8 @@ export class Clocks {
 
   /** The median; `undefined` if less than a majority is known. */
   median(at: Moment = this.now()): Bounds | undefined {
+    const [only] = this.#all;
+    if (only !== undefined && this.#all.length === 1) return only.at(at);
     const known = this.#all.map((one) => one.at(at));
     const middle = Math.floor((known.length - 1) / 2);
     const lower = known.map((one) => one?.lower ?? -Infinity).sort((a, b) => a - b)[middle];

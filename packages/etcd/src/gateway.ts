@@ -21,6 +21,8 @@ export interface Answer<T> {
   readonly latest: number;
 }
 
+type Asked = Omit<Sending, 'fetch' | 'endpoint'>;
+
 /** A request that may be sent again if no answer came. */
 export type Repeatable = 'read' | 'change';
 
@@ -63,17 +65,22 @@ export class Gateway {
 
   /** A request, and the time of its answer. */
   async call<T>(path: string, body: object, kind: Repeatable): Promise<Answer<T>> {
-    await this.#ticks.ready();
-    const sent = this.clocks.now();
+    const sent = await this.#whenReady();
     const answer = await this.#try<T>(path, JSON.stringify(body), kind, sent);
     // the answer itself may have shown that the clock was not known
-    await this.#ticks.ready();
-    const [now, then] = [this.clocks.median(), this.clocks.median(sent)];
+    const got = await this.#whenReady();
+    const [now, then] = [this.clocks.median(got), this.clocks.median(sent)];
     if (now === undefined || then === undefined) {
       throw new RegisterError('unanswered', 'the clocks of the endpoints are not known');
     }
-    const time = Math.floor((this.clocks.now().at + now.lower) * 1000);
+    const time = Math.floor((got.at + now.lower) * 1000);
     return { body: answer, time, latest: Math.ceil((sent.at + then.upper) * 1000) };
+  }
+
+  /** The moment from which on the clocks are known. */
+  #whenReady(): Moment | Promise<Moment> {
+    const now = this.clocks.now();
+    return this.#ticks.ready(now)?.then(() => this.clocks.now()) ?? now;
   }
 
   /** A request to one endpoint, without its time. */
@@ -92,7 +99,7 @@ export class Gateway {
     // the stream ends if this member loses its leader
     const headers = { 'grpc-metadata-hasleader': 'true', ...authorization(await login) };
     const sending = { ...this.#to(at), path: `/v3/${path}`, body: JSON.stringify(body), headers };
-    const response = await start(sending, signal);
+    const response = await start(sending, { signal });
     if (response.status === 200 && response.body !== null) return response.body;
     const failure = refusal(sending.endpoint, response.status, await response.text());
     this.#failed(failure, login);
@@ -117,9 +124,9 @@ export class Gateway {
   async #try<T>(path: string, body: string, kind: Repeatable, { at: began }: Moment): Promise<T> {
     const { timeout, login } = this.#settings;
     let mayLogin = login !== undefined;
+    let left = timeout;
     for (let tries = 1; ; tries += 1) {
       const at = this.#current;
-      const left = began + timeout - this.clocks.now().at;
       const ms = Math.max(1, Math.min(this.#attemptMs, left));
       try {
         const answer = await this.#once<T>(at, { path, body, ms });
@@ -128,6 +135,7 @@ export class Gateway {
       } catch (error) {
         const failure = error as EtcdFailure;
         this.#trouble = failure.message;
+        left = began + timeout - this.clocks.now().at;
         if (failure.login && mayLogin) {
           mayLogin = false;
           tries -= 1;
@@ -136,21 +144,21 @@ export class Gateway {
         if (failure.kind === 'refused') throw failure;
         if (this.#current === at) this.leave();
         const mayRepeat = failure.elsewhere || (kind === 'read' && failure.kind === 'unanswered');
-        const isLate = this.clocks.now().at - began >= timeout;
-        if (!mayRepeat || isLate || tries >= this.endpoints.length) throw failure;
+        if (!mayRepeat || left <= 0 || tries >= this.endpoints.length) throw failure;
       }
     }
   }
 
-  async #once<T>(at: number, sending: Pick<Sending, 'path' | 'body' | 'ms'>): Promise<T> {
+  async #once<T>(at: number, { path, body, ms }: Asked): Promise<T> {
     const login = this.#login(at);
     const headers = authorization(typeof login === 'string' ? login : await login);
-    const path = `/v3/${sending.path}`;
-    const text = await this.#send(at, { ...sending, path, headers }).catch((error: unknown) => {
+    try {
+      const text = await this.#send(at, { path: `/v3/${path}`, body, ms, headers });
+      return parsed<T>(text, this.endpoints[at] as string);
+    } catch (error) {
       this.#failed(error, login);
       throw error;
-    });
-    return parsed<T>(text, this.endpoints[at] as string);
+    }
   }
 
   #failed(failure: unknown, login: Promise<string> | string | undefined): void {
@@ -164,9 +172,12 @@ export class Gateway {
     return { fetch, endpoint: this.endpoints[at] as string, ms: timeout };
   }
 
-  #send(at: number, sending: Omit<Sending, 'fetch' | 'endpoint'>): Promise<string> {
+  #send(at: number, { path, body, headers, ms }: Asked): Promise<string> {
     const sent = this.clocks.now();
-    return send({ ...this.#to(at), ...sending }, (date) => this.clocks.saw(at, date, sent));
+    const { fetch, endpoint } = this.#to(at);
+    return send({ fetch, endpoint, path, body, headers, ms }, (date) => {
+      this.clocks.saw(at, date, sent);
+    });
   }
 
   /** The token; an empty text if there is none. */
@@ -197,8 +208,8 @@ export class Gateway {
   }
 }
 
-const authorization = (token: string): Record<string, string> =>
-  token === '' ? {} : { authorization: token };
+const authorization = (token: string): Record<string, string> | undefined =>
+  token === '' ? undefined : { authorization: token };
 
 /** All answers of etcd have a header. One without it may come from a proxy. */
 function parsed<T>(text: string, endpoint: string): T {

@@ -4,7 +4,7 @@
  * changes; from then on, few requests that are aimed at the tick keep the bounds narrow.
  */
 import { RegisterError } from 'holdfast/register';
-import { type Clocks, widthOf } from './clocks.js';
+import { type Clocks, type Moment, widthOf } from './clocks.js';
 
 /** Calls wait until the clock is known this well, in ms. */
 const READY_MS = 60;
@@ -50,9 +50,8 @@ export class Ticks {
   }
 
   /** Resolves when the clock is known, or as well as it can be. Rejects if it is unknown. */
-  ready(): Promise<void> | undefined {
+  ready(now: Moment = this.#terms.clocks.now()): Promise<void> | undefined {
     const { clocks } = this.#terms;
-    const now = clocks.now();
     this.#used = now.at;
     const width = widthOf(clocks.median(now));
     if (width <= READY_MS || (width < Infinity && now.at < this.#content)) {

@@ -1,5 +1,6 @@
 /** The parts of `fetch` that this package uses, and one request with it. */
 import { EtcdFailure, noAnswer, refusal } from './failures.js';
+import { Limit } from './limits.js';
 
 /** A request. */
 export interface FetchInit {
@@ -26,8 +27,8 @@ export interface Sending {
   readonly endpoint: string;
   readonly path: string;
   /** Without one, it is a GET. */
-  readonly body?: string;
-  readonly headers?: Record<string, string>;
+  readonly body?: string | undefined;
+  readonly headers?: Record<string, string> | undefined;
   readonly ms: number;
 }
 
@@ -41,10 +42,9 @@ export async function send(
   dated: (date: string | null) => void,
 ): Promise<string> {
   const { endpoint, ms } = sending;
-  const control = new AbortController();
-  const timer = setTimeout(() => control.abort(), ms);
+  const limit = new Limit(ms);
   try {
-    const response = await start(sending, control.signal);
+    const response = await start(sending, limit.settings);
     dated(response.headers.get('date'));
     const text = await response.text();
     if (response.status !== 200) throw refusal(endpoint, response.status, text);
@@ -52,18 +52,17 @@ export async function send(
   } catch (error) {
     throw error instanceof EtcdFailure ? error : noAnswer(endpoint, error);
   } finally {
-    clearTimeout(timer);
+    limit.end();
   }
 }
 
 /** Sends a request whose answer is a stream. Rejects as `fetch` does. */
-export function start(sending: Sending, signal: AbortSignal): Promise<FetchResponse> {
-  const { fetch, endpoint, path, body, headers = {} } = sending;
-  const type = { 'content-type': 'application/json', ...headers };
-  return fetch(
-    `${endpoint}${path}`,
+export function start(sending: Sending, limit: Pick<FetchInit, 'signal'>): Promise<FetchResponse> {
+  const { fetch, endpoint, path, body, headers } = sending;
+  const init: Omit<FetchInit, 'signal'> =
     body === undefined
-      ? { method: 'GET', headers, signal }
-      : { method: 'POST', headers: type, body, signal },
-  );
+      ? { method: 'GET', headers: { ...headers } }
+      : { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+  // its signal is made when it is read
+  return fetch(`${endpoint}${path}`, Object.assign(limit, init));
 }

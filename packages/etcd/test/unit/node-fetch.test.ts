@@ -5,7 +5,7 @@ import { sleep, until } from 'holdfast-testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { noAnswer } from '../../src/failures.js';
 import { nodeFetch } from '../../src/node-fetch.js';
-import { send } from '../../src/transport.js';
+import { type FetchFunction, send } from '../../src/transport.js';
 
 const servers: Server[] = [];
 
@@ -54,6 +54,32 @@ describe('a request', () => {
     const { endpoint } = await serving(ignore);
     await expect(send({ ...terms, endpoint, ms: 20 }, ignore)).rejects.toMatchObject({
       ...{ kind: 'unanswered', elsewhere: false, message: `${endpoint}: no answer in time` },
+    });
+  });
+
+  it('with a short limit does not wait for another one with a long limit', async () => {
+    const { endpoint } = await serving((asked, response) => {
+      if (asked.url === '/long') setTimeout(() => response.end('long'), 300);
+    });
+    const long = send({ ...terms, endpoint, path: '/long' }, ignore);
+    const short = [10, 40, 20].map((ms) => send({ ...terms, endpoint, ms }, ignore));
+    const ended = await Promise.all(short.map((one) => one.catch((error: Error) => error.message)));
+    expect(ended).toEqual(ended.map(() => `${endpoint}: no answer in time`));
+    expect(await long).toBe('long');
+  });
+
+  it.each([0, 60])('by a function of the user has a signal, read after %i ms', async (wait) => {
+    const fetch: FetchFunction = async (_, init) => {
+      if (wait > 0) await sleep(wait);
+      const { signal } = wait > 0 ? init : { ...init };
+      return new Promise((_resolve, reject) => {
+        const end = (): void => reject(signal.reason as Error);
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end);
+      });
+    };
+    await expect(send({ ...terms, fetch, endpoint: 'a', ms: 20 }, ignore)).rejects.toMatchObject({
+      ...{ kind: 'unanswered', message: 'a: no answer in time' },
     });
   });
 
