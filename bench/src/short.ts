@@ -47,6 +47,11 @@ const step =
 const acquire = (id: string, flags = '101'): Step =>
   step('acquire', () => [id, `${flags} ${TERMS}`, '', '', '']);
 const release = (id: string): Step => step('release', () => [id, '0 60000']);
+const park = (id: string, as: string): Step =>
+  step('park', () => [
+    ...[id, as, 'c', 'signal', 30_000, 1000, 0, ''],
+    ...[1000, 30_000, 60_000, '', '', 0],
+  ]);
 const turn = (again: string): Step =>
   step('turn', (_, fence) => [
     ...['a.1', fence, fence, again, 30_000, 30_000, 8, ''],
@@ -131,6 +136,12 @@ const CASES: readonly Case[] = [
     edit: off('wait', 'is_plain'),
     before: [acquire('a.1'), acquire('b.1'), acquire('c.1')],
     measured: step('poll', () => [30_000, 60_000, 1000, 'c.1']),
+  },
+  {
+    name: 'asleep: a parked waiter polls',
+    edit: off('asleep', 'seen and not is_plain'),
+    before: [acquire('a.1'), park('a.1', 'a.2')],
+    measured: step('poll', () => [30_000, 60_000, 1000, 'a.2']),
   },
   {
     name: 'inspect: the only lease',

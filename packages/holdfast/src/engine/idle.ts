@@ -8,7 +8,9 @@
  * The reply to a poll allows a pause, longer with the distance from the head, at most `PERIODS_MAX`
  * periods: n processes send at most about 19 + n / 16 polls in a period. The store adds the pause
  * to the time of allowed silence. A pause needs `PROCESSES` other processes near the head, which
- * notice lost grants and ended leases.
+ * notice lost grants and ended leases. If nothing was granted since its last command, a process
+ * gets its last pause again, without a look at its place, until an interval of `SAME` periods ends:
+ * so it notices in time that those in front have left.
  *
  * A command asks paused processes to poll at once:
  *
@@ -19,8 +21,9 @@
  * If the push is lost, the process polls at the end of its pause, and its ticket restores its
  * place.
  */
-import type { Waiter } from './entries.js';
-import { processOf } from './processes.js';
+import type { Micros } from './commands.js';
+import type { Holder, Waiter } from './entries.js';
+import { processOf, type Times } from './processes.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
@@ -36,6 +39,8 @@ const NEXT = 8;
 const FIRST = 128;
 /** Claim windows within which an asked process answers. */
 const ANSWER_WINDOWS = 2;
+/** The places of all processes are looked up anew in each interval of so many periods. */
+const SAME = 64;
 
 export function pauseOf({ queue }: Resource, id: string, period: number): number {
   const before = queue.rank(id);
@@ -44,6 +49,26 @@ export function pauseOf({ queue }: Resource, id: string, period: number): number
   others.delete(processOf(id));
   if (others.size < PROCESSES) return 0;
   return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
+}
+
+/**
+ * The last pause of the process that polls, or 0 if its place must be looked up.
+ *
+ * @param before its times before this poll
+ */
+export function pauseAgain(
+  { holders }: Resource,
+  before: Pick<Times, 'heard' | 'paused'>,
+  now: Micros,
+  period: number,
+): number {
+  const { heard, paused } = before;
+  const [only] = holders.values();
+  if (holders.size !== 1 || (only as Holder).since >= heard) return 0;
+  const interval = SAME * period * 1000;
+  if (Math.floor(heard / interval) !== Math.floor(now / interval)) return 0;
+  const pause = Math.floor((paused - heard) / 1000);
+  return pause < period || pause > PERIODS_MAX * period ? 0 : pause;
 }
 
 /**

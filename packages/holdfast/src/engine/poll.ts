@@ -6,7 +6,8 @@
  * place, is reported as absent, and gets the reason when it repeats the request. A process that
  * only waits, far from the head, may pause, see `idle.ts`.
  */
-import { parkedPause, pauseOf } from './idle.js';
+import { parkedPause, pauseAgain, pauseOf } from './idle.js';
+import { processOf } from './processes.js';
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
@@ -27,6 +28,8 @@ export function poll(
     };
   }
   resource.dropExpired(now);
+  const [first = ''] = ids;
+  const { heard, paused } = resource.processes.all.get(processOf(first)) ?? { heard: 0, paused: 0 };
   for (const id of ids) {
     resource.processes.polled(id, now, patience, 0, period);
     const waiter = resource.waiters.get(id);
@@ -41,14 +44,15 @@ export function poll(
     resource.parking.hear(id, now, retention);
     return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
   });
-  const [first] = ids;
   const all = (status: string): boolean => standings.every((one) => one.status === status);
   let pause = 0;
-  if (first !== undefined && period > 0) {
-    if (all('queued')) pause = pauseOf(resource, first, period);
-    else if (all('parked'))
+  if (ids.length > 0 && period > 0) {
+    if (all('queued')) {
+      pause = pauseAgain(resource, { heard, paused }, now, period);
+      if (pause === 0) pause = pauseOf(resource, first, period);
+    } else if (all('parked'))
       pause = parkedPause(resource.parking.size, ids.length, period, retention);
   }
-  if (pause > 0) resource.processes.polled(first as string, now, patience, pause, period);
+  if (pause > 0) resource.processes.polled(first, now, patience, pause, period);
   return { status: 'polled', now, next: next(resource, context), standings, pause };
 }

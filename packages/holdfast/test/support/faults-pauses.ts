@@ -3,6 +3,7 @@ import { type Fault, fault } from './faults.js';
 
 const poll = 'poll.lua';
 const wait = 'short/wait.lua';
+const asleep = 'short/asleep.lua';
 const plain = 'short/plain.lua';
 const processes = 'lib/processes.lua';
 const serve = 'lib/serve.lua';
@@ -27,9 +28,71 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('poll: a process counts as another one', [poll, '{ [process_of(id)] = true }, 0', '{}, 0']),
   fault('wait: the place counts from 1', [
     wait,
-    'pause_of(ids[1], front, before)',
-    'pause_of(ids[1], front, before + 1)',
+    'pause_of(id, front, before)',
+    'pause_of(id, front, before + 1)',
   ]),
+  fault('wait: nine waiters are few', [wait, 'queued > 8', 'queued > 9']),
+  fault('poll: a process pauses again after a grant', [
+    poll,
+    'if not paused or since >= heard then',
+    'if not paused then',
+  ]),
+  fault('poll: a process pauses again without end', [
+    poll,
+    'math.floor(heard / interval) ~= math.floor(now / interval)',
+    'false',
+  ]),
+  fault('poll: a process pauses again for less than a period', [poll, 'pause < period or', '']),
+  fault('poll: a process pauses again for more than the longest pause', [
+    poll,
+    ' or pause > 16 * period',
+    '',
+  ]),
+  fault('poll: a pause is a part of a ms', [
+    poll,
+    'math.floor((paused - heard) / 1000)',
+    '(paused - heard) / 1000',
+  ]),
+  fault('poll: a process pauses again beside several leases, and the place is the old one', [
+    poll,
+    'only and pause_again(heard, paused, only.since) or 0',
+    'pause_again(heard, paused, 0)',
+  ]),
+  fault('asleep: those in the queue are forgotten', [asleep, 'queued > 0 or ', '']),
+  fault('asleep: an owner has one hold', [asleep, "owner ~= '' or ", '']),
+  fault('asleep: a lease that has ended is not noticed', [asleep, ' or expires <= now', '']),
+  fault('asleep: leases of a semaphore are not noticed', [
+    asleep,
+    'not holder and used > 0',
+    'false',
+  ]),
+  fault('asleep: the record is not kept for longer', [
+    asleep,
+    'kept_until(forget, math.max(now, latest)) ~= forget',
+    'false',
+  ]),
+  fault('asleep: a waiter is asked for, and forgotten', [
+    asleep,
+    'till - now < retention * 500',
+    'false',
+  ]),
+  fault('asleep: one that is no longer asked for stays', [
+    asleep,
+    'if till <= now then',
+    'if false then',
+  ]),
+  fault('asleep: a pause does not count for the silence', [
+    asleep,
+    'pause > 0 and pause - period or 0',
+    '0',
+  ]),
+  fault('asleep: a pause is not recorded', [asleep, 'pause > 0 and now + pause * 1000', 'nil']),
+  fault('asleep: a process that polls has one waiter', [
+    asleep,
+    "UNPACK.process(process, 'waiters')",
+    '1',
+  ]),
+  fault('asleep: no lease ends', [asleep, 'holder and expires - now or 0', '0']),
   fault('wait: a pause does not count for the silence', [
     wait,
     'pause > 0 and pause - period or 0',
@@ -39,8 +102,8 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('wait: a pause is not recorded', [wait, 'pause > 0 and now + pause * 1000', 'nil']),
   fault('wait: a process that polls has one waiter', [
     wait,
-    "UNPACK.process(process, 'waiters')",
-    '1',
+    'packed_process(waiters, now,',
+    'packed_process(1, now,',
   ]),
   fault('wait: a lease that has ended is not noticed', [wait, ' or expires <= now', '']),
   fault('wait: the record is not kept for longer', [wait, 'kept_until(forget, expires)', 'forget']),

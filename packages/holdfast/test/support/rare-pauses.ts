@@ -51,6 +51,10 @@ const pausesBehind = (held: Step): readonly Named[] => {
       ],
     ],
     [
+      'polls of the last of eight, nine and ten waiters',
+      [...waiters(8), polls(['p7.w']), ask('p8.w'), polls(['p8.w']), ask('p9.w'), polls(['p9.w'])],
+    ],
+    [
       'a pause of the longest length, and a waiter with the ticket of another',
       [...waiters(140), ask('q.same', { ticket: 3 }), polls(['p139.w']), polls(['q.same'])],
     ],
@@ -68,6 +72,69 @@ const pausesBehind = (held: Step): readonly Named[] => {
     ],
   ];
 };
+
+const SECOND = 1_000_000;
+/** The place of a process that pauses again is looked up only if that is due. */
+const pausesAgainBehind = (held: Step): readonly Named[] => {
+  const waiters = waitersOf.bind(undefined, held);
+  const ended = (from: number, to: number): Step[] =>
+    Array.from({ length: to - from }, (_, at) => release(`p${from + at}.w`));
+  const again = (id: string, times: number, after: number): Step[] =>
+    Array.from({ length: times }, () => polls([id], 1000, after));
+  return [
+    [
+      'a process pauses again, for longer than an interval, and those in front have left',
+      [...waiters(40), ...all(40), ...ended(0, 20), ...again('p39.w', 20, 5 * SECOND)],
+    ],
+    [
+      'a process pauses again behind more than 64 others, and those in front have left',
+      [...waiters(90), ...all(90), ...ended(0, 12), ...again('p89.w', 8, 11 * SECOND)],
+    ],
+    [
+      'a process pauses again after grants to those in front',
+      [
+        ...waiters(40),
+        ...all(40),
+        release('h.held'),
+        polls(['p17.w']),
+        release('p0.w'),
+        release('p1.w'),
+        polls(['p17.w']),
+        polls(['p17.w']),
+      ],
+    ],
+    [
+      'a process pauses again with another period, and after another request',
+      [
+        ...waiters(20),
+        polls(['p19.w']),
+        polls(['p19.w'], 4000),
+        polls(['p19.w'], 500),
+        polls(['p19.w'], 1000),
+        ask('p19.x'),
+        polls(['p19.w'], 1000),
+        polls(['p19.w', 'p19.x'], 1000),
+        polls(['p19.x', 'p19.w'], 0),
+        polls(['p19.x'], 1000),
+        ask('p19.y'),
+        polls(['p19.x'], 1000),
+      ],
+    ],
+  ];
+};
+
+const permits = { capacity: 2, kind: 'semaphore' } as const;
+const ofSemaphore: Named = [
+  'processes that wait for a semaphore with several leases look at their places in each poll',
+  [
+    ask('h.a', { ...permits, ttl: 60_000 }),
+    ask('h.b', { ...permits, ttl: 60_000 }),
+    ...Array.from({ length: 30 }, (_, place) => ask(`p${place}.w`, permits)),
+    polls(['p29.w']),
+    ...Array.from({ length: 12 }, (_, place) => release(`p${place}.w`)),
+    polls(['p29.w']),
+  ],
+];
 
 const questionsBehind = (held: Step): readonly Named[] => {
   const waiters = waitersOf.bind(undefined, held);
@@ -130,13 +197,13 @@ const questionsBehind = (held: Step): readonly Named[] => {
   ];
 };
 
-const park = (name: string): Step[] => [
+const park = (name: string, kept = retention): Step[] => [
   ask(`${name}.h`),
   literally(
     {
       ...{ op: 'park', key: 'k1', id: `${name}.h`, as: `${name}.w`, condition: 'c' },
       ...{ want: 'signal', ttl: 1000, claim: 1000, fair: false, channel: '', token: '', meta: '' },
-      ...{ maxParked: 1e6, patience: 6000, retention },
+      ...{ maxParked: 1e6, patience: 6000, retention: kept },
     },
     7,
   ),
@@ -154,13 +221,85 @@ const parkedWaiters: Named = [
   ],
 ];
 
+const keptFor = (id: string, kept: number, after: number): Step =>
+  literally({ ...pollOf([id], 1000), retention: kept }, after);
+const asleep: readonly Named[] = [
+  [
+    'polls of parked waiters while the lock is held, and when the lease has ended',
+    [
+      ...park('q0'),
+      ...park('q1'),
+      ask('h.held', { ttl: 10_000 }),
+      polls(['q0.w']),
+      polls(['q1.w']),
+      polls(['h.held']),
+      polls(['q1.w'], 1000, 11 * SECOND),
+      polls(['q0.w']),
+    ],
+  ],
+  [
+    'a poll of a parked waiter serves those in the queue',
+    [
+      ...park('q0'),
+      ask('h.held', { ttl: 10_000 }),
+      ask('p.w'),
+      polls(['q0.w']),
+      polls(['q0.w'], 1000, 11 * SECOND),
+    ],
+  ],
+  [
+    'polls of parked waiters while an owner has holds that end',
+    [
+      ...park('q0'),
+      ask('h.held', { ttl: 10_000, owner: 'o' }),
+      ask('h.more', { ttl: 60_000, owner: 'o' }),
+      polls(['q0.w']),
+      polls(['q0.w'], 1000, 11 * SECOND),
+      polls(['q0.w'], 1000, 60 * SECOND),
+    ],
+  ],
+  [
+    'polls of parked waiters of a semaphore',
+    [
+      ...park('q0'),
+      literally({ op: 'capacity', key: 'k1', from: 1, capacity: 3, retention }, 7),
+      ask('h.a', { capacity: 3, kind: 'semaphore' }),
+      polls(['q0.w']),
+      polls(['q0.w'], 1000, 40 * SECOND),
+    ],
+  ],
+  [
+    'a parked waiter is no longer asked for, and others are',
+    [
+      ...park('q0', 10_000),
+      ...park('q1', 10_000),
+      keptFor('q1.w', 10_000, 4 * SECOND),
+      keptFor('q1.w', 10_000, 4 * SECOND),
+      keptFor('q1.w', 10_000, 3 * SECOND),
+      ...park('q2', 10_000),
+    ],
+  ],
+  [
+    'a parked waiter is asked for, and its record is kept',
+    [
+      ...park('q0', 10_000),
+      ...Array.from({ length: 8 }, () => keptFor('q0.w', 10_000, 3 * SECOND)),
+      keptFor('q0.w', 40_000, SECOND),
+      keptFor('q0.w', 10_000, SECOND),
+    ],
+  ],
+];
+
 const longHeld = { ttl: 60_000 };
 /** The record of a lease with an owner is not plain. */
 export const rarePauses: readonly Named[] = [
   parkedWaiters,
+  ...asleep,
+  ofSemaphore,
+  ...pausesAgainBehind(ask('h.held', longHeld)),
   ...pausesBehind(ask('h.held', longHeld)),
   ...questionsBehind(ask('h.held', longHeld)),
-  ...[pausesBehind, questionsBehind]
+  ...[pausesBehind, pausesAgainBehind, questionsBehind]
     .flatMap((sequences) => sequences(ask('h.held', { ...longHeld, owner: 'o-h' })))
     .map(([name, steps]): Named => [`${name}; the holder has an owner`, steps]),
 ];

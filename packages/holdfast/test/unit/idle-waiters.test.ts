@@ -68,6 +68,30 @@ describe('idle waiters', () => {
     expect(await pollsIn(all, 64_000)).toBeLessThan(64 * (21 + count / 16));
   });
 
+  it('ask more often when those in front have left, at the latest after 64 periods', async () => {
+    const all = await waiters(130);
+    await clock.advance(2 * PAUSE);
+    const last = all.slice(-1);
+    for (const { holdfast } of all.slice(0, 120)) await clock.until(holdfast.close());
+    // so nothing is granted, and all those in front have left
+    await clock.advance(64_000 + PAUSE);
+    expect(await pollsIn(last, 20_000)).toBeGreaterThanOrEqual(9);
+  });
+
+  it('look at their places again after a grant', async () => {
+    const all = await waiters(30);
+    await clock.advance(2 * PAUSE);
+    const [watched] = all.slice(16, 17) as [Waiter];
+    let holding = lease;
+    for (const { waits } of all.slice(0, 3)) {
+      await clock.until(holding.release());
+      holding = await clock.until(waits);
+    }
+    // two periods at place 13, and three at place 16
+    await clock.advance(4000);
+    expect(await pollsIn([watched], 20_000)).toBeGreaterThanOrEqual(9);
+  });
+
   it('without pushes poll as often as near the head', async () => {
     const all = await waiters(9);
     const store = new WatchedStore(clock, memory);

@@ -64,6 +64,30 @@ export const WAITING: readonly Mutant[] = [
     elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
   },
   {
+    name: 'a pause that is not looked up again',
+    mistake: 'those in front have left, and the first waiter asks as seldom as one far behind',
+    edits: [
+      {
+        file: 'engine/idle.js',
+        find: 'if (Math.floor(heard / interval) !== Math.floor(now / interval))',
+        replace: 'if (false)',
+      },
+    ],
+    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+  },
+  {
+    name: 'a pause that goes on after a grant',
+    mistake: 'a waiter near the head asks as seldom as before the queue moved',
+    edits: [
+      {
+        file: 'engine/idle.js',
+        find: 'holders.size !== 1 || only.since >= heard',
+        replace: 'holders.size !== 1',
+      },
+    ],
+    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+  },
+  {
     name: 'no waiter is asked before its turn',
     mistake:
       'the queue moves faster than the pauses of its waiters, and a lost push costs 16 windows',

@@ -23,10 +23,10 @@ local id = ''
 --- @include "lib/clock.lua"
 --- @include "lib/waiters.lua"
 -- What the short path needs, in one call.
-local seen, waits, process
+local seen, waits, process, sleeps, sleepers
 if #ids == 1 then
-  process = 'n:' .. process_of(ids[1])
-  seen, waits, process = unpack(redis.call('HMGET', resource, 's', 'w:' .. ids[1], process))
+  seen, waits, process, sleeps, sleepers = unpack(redis.call(
+    'HMGET', resource, 's', 'w:' .. ids[1], 'n:' .. process_of(ids[1]), 'c:' .. ids[1], 'l'))
 else
   seen = redis.call('HGET', resource, 's')
 end
@@ -50,11 +50,26 @@ local function pause_of(id, front, before)
   return math.min(16, 1 + math.floor(before / 8)) * period
 end
 
+-- `since`: when the only lease was granted.
+local function pause_again(heard, paused, since)
+  if not paused or since >= heard then return 0 end
+  local interval = 64 * period * 1000
+  if math.floor(heard / interval) ~= math.floor(now / interval) then return 0 end
+  local pause = math.floor((paused - heard) / 1000)
+  return (pause < period or pause > 16 * period) and 0 or pause
+end
+
+local function parked_pause(parked)
+  local share = math.floor(parked / (64 * #ids))
+  return math.min(16, share, math.floor(retention / (4 * period))) * period
+end
+
 local function first_waiters()
   return redis.call('ZRANGE', queue, 0, FRONT - 1)
 end
 
 --- @include "short/wait.lua"
+--- @include "short/asleep.lua"
 --- @include "lib/serve.lua"
 
 local function standing(id)
@@ -79,6 +94,11 @@ for from = 1, #ids, CHUNK do
   load(names)
 end
 drop_expired()
+local heard, paused = 0, 0
+if #ids > 0 then
+  local p = read_process(ids[1])
+  if p then heard, paused = p.heard, p.paused end
+end
 for _, id in ipairs(ids) do
   process_polled(id, patience, 0, period)
   local w = read_waiter(id)
@@ -92,10 +112,13 @@ for index, id in ipairs(ids) do
   all = (index == 1 or how == all) and how
 end
 if period > 0 and all == 'queued' then
-  pause = pause_of(ids[1], first_waiters(), redis.call('ZRANK', queue, ids[1]))
+  local only = leases == 1 and read_holder(only_lease())
+  pause = only and pause_again(heard, paused, only.since) or 0
+  if pause == 0 then
+    pause = pause_of(ids[1], first_waiters(), redis.call('ZRANK', queue, ids[1]))
+  end
 elseif period > 0 and all == 'parked' then
-  local share = math.floor(parked_count() / (64 * #ids))
-  pause = math.min(16, share, math.floor(retention / (4 * period))) * period
+  pause = parked_pause(parked_count())
 end
 if pause > 0 then process_polled(ids[1], patience, pause, period) end
 flush()

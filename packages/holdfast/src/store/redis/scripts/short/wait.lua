@@ -1,32 +1,42 @@
 -- A process polls for one waiter of a mutex that another acquisition holds.
--- Earns 80 % of the time of `poll`.
-local function wait_on()
-  local rest, expires, forget = UNPACK_HEAD.plain(seen, 'expires kept')
-  local queued, holder = UNPACK_REST.plain(seen, rest, 'queued holder')
-  if holder == '' or holder == ids[1] or expires <= now then return nil end
-  local front, before, pause = {}, 0, 0
-  -- the order of few waiters tells how many there are, and the place
-  if queued <= FRONT then
-    front = first_waiters()
-    if #front ~= queued then return nil end
-    while before < queued and front[before + 1] ~= ids[1] do before = before + 1 end
-    if before == queued then return nil end
-  else
-    before = redis.call('ZRANK', queue, ids[1])
-    if not before or redis.call('ZCARD', queue) ~= queued then return nil end
-    if period > 0 and before >= 8 then front = first_waiters() end
+-- Earns 88 % of the time of `poll`.
+local function place_of(id, queued)
+  if queued > FRONT then
+    local before = redis.call('ZRANK', queue, id)
+    return before, before and before >= 8 and first_waiters() or {}
   end
-  if period > 0 then pause = pause_of(ids[1], front, before) end
+  -- the order of few waiters tells how many there are, and the place
+  local front = first_waiters()
+  if #front ~= queued then return nil end
+  for at = 1, queued do
+    if front[at] == id then return at - 1, front end
+  end
+end
+
+local function wait_on(id)
+  local rest, expires, forget = UNPACK_HEAD.plain(seen, 'expires kept')
+  local queued, holder, last, hand_offs, since =
+    UNPACK_REST.plain(seen, rest, 'queued holder last hand_offs since')
+  if holder == '' or holder == id or expires <= now then return nil end
+  local waiters, heard, paused = UNPACK.process(process, 'waiters heard paused')
+  local pause = 0
+  if period > 0 and queued > 8 then
+    pause = pause_again(heard, paused, since == 0 and last - hand_offs or since)
+    if pause == 0 then
+      local before, front = place_of(id, queued)
+      if not before then return nil end
+      pause = pause_of(id, front, before)
+    end
+  end
   local extra = pause > 0 and pause - period or 0
   local kept = kept_until(forget, expires)
   local summary = PACK_HEAD.plain({ expires = expires, kept = kept }) .. string.sub(seen, rest + 1)
-  local waiters = UNPACK.process(process, 'waiters')
-  save(forget, kept, true, summary, 'n:' .. process_of(ids[1]),
+  save(forget, kept, true, summary, 'n:' .. process_of(id),
     packed_process(waiters, now, now + (patience + extra) * 1000, pause > 0 and now + pause * 1000))
   return { 'polled', now, expires - now, { { 'queued' } }, pause }
 end
 
 if is_plain and waits and process and patience > 0 then
-  local reply = wait_on()
+  local reply = wait_on(ids[1])
   if reply then return reply end
 end
