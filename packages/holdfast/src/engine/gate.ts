@@ -41,7 +41,8 @@ export class Gate {
   since: number;
   missing: number;
   /**
-   * Of a latch: when it breaks, broke or opened. Of a barrier: its last use, or the latest expiry.
+   * Of a latch: when it breaks, broke or opened. Of a barrier: its last use, or a time after the
+   * latest expiry.
    */
   endsAt: Micros = 0;
   /** How long the gate is kept after `endsAt`, in ms. */
@@ -134,11 +135,11 @@ export class Gate {
     }
   }
 
-  /** Never shortens the life of an arrival. */
+  /** Never shortens the life of an arrival. To save writes, the gate's end moves seldom. */
   extend(id: string, expires: Micros): void {
     const later = Math.max(this.expiries.score(id) ?? 0, expires);
     this.expiries.set(id, later);
-    this.endsAt = Math.max(this.endsAt, later);
+    if (later > this.endsAt) this.endsAt = later + this.retention * 500;
   }
 
   /** Ends the generation, as broken unless it is open, and begins the next. */

@@ -8,7 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DifferentialServer, SEED } from '../support/differential-server.js';
 import { faulty } from '../support/faults.js';
 import { GateDifferential, loadGateScripts } from '../support/gate-differential.js';
-import { GATE_LOSS_FAULTS, type LossyGateStep, lossyGateTraffic } from '../support/gate-loss.js';
+import {
+  GATE_LOSS_FAULTS,
+  type LossyGateStep,
+  lossyGateTraffic,
+  lostWait,
+} from '../support/gate-loss.js';
 
 const RUNS = 300;
 /** A fault counts as missed when this many sequences do not find it. */
@@ -45,6 +50,6 @@ describe('the differential test of lost gates detects', () => {
     {
       timeout: 300_000,
     },
-    (_, fault) => server.finds(faulty(fault), lossyGateTraffic, FAULT_RUNS),
+    (_, fault) => server.finds(faulty(fault), lossyGateTraffic, FAULT_RUNS, [lostWait]),
   );
 });

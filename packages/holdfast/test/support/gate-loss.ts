@@ -3,6 +3,7 @@
  * `lib/gate.lua` describes the effect of each loss.
  */
 import fc from 'fast-check';
+import type { GateCommand } from '../../src/engine/commands.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { type Fault, fault } from './faults.js';
 import { GATE_KEYS, type GateStep, gateTraffic } from './gate-traffic.js';
@@ -48,6 +49,19 @@ export const lossyGateTraffic: fc.Arbitrary<LossyGateStep[]> = fc
     steps.map((step, index) => ({ ...step, lost: losses.filter(({ at }) => at === index) })),
   );
 
+const latch = { key: 'a latch', kind: 'latch', count: 3, generation: 0, ttl: 60_000 } as const;
+const step = (command: GateCommand, ...parts: GateLoss['part'][]): LossyGateStep => ({
+  ...{ elapsed: 7, when: 'zero', command },
+  lost: parts.map((part) => ({ key: latch.key, part })),
+});
+const waits = { channel: 'gate-1', token: 't', retention: 86_400_000 } as const;
+/** A process waits at a gate that is lost, and again at the new one. */
+export const lostWait: LossyGateStep[] = [
+  step({ op: 'watch', ...latch, ids: [], ...waits }),
+  { ...step({ op: 'arrive', ...latch, id: 'a', by: 1, ...waits }), when: 'current' },
+  step({ op: 'watch', ...latch, ids: [], ...waits }, 'arrivals'),
+];
+
 const gate = 'lib/gate.lua';
 
 /** Faults in the handling of lost keys. */
@@ -67,5 +81,6 @@ export const GATE_LOSS_FAULTS: readonly Fault[] = [
     "redis.call('HLEN', past) ~= g.remembered",
     'false',
   ]),
+  fault('gate loss: the channels of a lost gate count', [gate, 'g, known = nil, nil', 'g = nil']),
   fault('gate loss: the remaining keys are used', ['watch.lua', '  delete_rest()\n', '']),
 ];

@@ -1,6 +1,7 @@
 /**
  * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
- * third of the lifetime of their arrivals, and once in each period: a lost push delays them by no
+ * third of the lifetime of their arrivals (half of it if many processes wait, as renewals of leases
+ * do), and once in each period: a lost push delays them by no
  * more (I5). A period is a claim window, or longer if many processes wait: together they send about
  * `POLLS` polls in a claim window
  * ([decision 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
@@ -42,13 +43,13 @@ export class GateQueue {
   /** Without pushes only polls find the end, so they come four times as often. */
   period(pushed: boolean): number {
     const { claimWindow, randomSource } = this.#settings;
-    let longest = Number.POSITIVE_INFINITY;
-    for (const { subject } of this.waiters) longest = Math.min(longest, subject.ttl / 3);
-    if (!pushed) return Math.min(claimWindow, longest) / 4;
-    if (this.rest === 0) return Math.min(claimWindow, longest);
+    let ttl = Number.POSITIVE_INFINITY;
+    for (const { subject } of this.waiters) ttl = Math.min(ttl, subject.ttl);
+    if (!pushed) return Math.min(claimWindow, ttl / 3) / 4;
+    if (this.rest === 0) return Math.min(claimWindow, ttl / 3);
     // those that began to wait together do not poll together
     this.#luck ??= randomSource.fraction();
-    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), longest);
+    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), ttl * (0.4 + 0.1 * this.#luck));
   }
 
   /** The longest period of a process in a crowd, in ms; 0 without a crowd. */

@@ -36,7 +36,7 @@ local function arrive()
   elseif g.missing == 0 then
     next_generation(g.count)
   else
-    extend(id, now + ttl * 1000)
+    extend(id, now + ttl * 1000, 'CH')
   end
 end
 
@@ -53,7 +53,7 @@ if fate(generation) == 'closed' then
     g.count, g.retention = count, math.max(g.retention, retention)
     arrive()
   end
-  if fate(generation) == 'closed' then listen(channel, token) end
+  if fate(generation) == 'closed' then listen() end
 end
 flush()
 return status(generation, id)

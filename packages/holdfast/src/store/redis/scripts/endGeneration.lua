@@ -19,6 +19,7 @@
 ]]
 --- @include "lib/gate-arguments.lua"
 local reason = ARGV[7]
+local channel, token = '', ''
 --- @include "lib/gate.lua"
 
 if not g then return none_written(generation) end

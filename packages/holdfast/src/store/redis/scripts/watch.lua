@@ -39,10 +39,10 @@ if differs() or (generation == g.generation and count > 0 and not suits(count)) 
   return other()
 end
 if fate(generation) == 'closed' then
-  for _, id in ipairs(ids) do
-    if redis.call('ZSCORE', expiries, id) then extend(id, now + ttl * 1000) end
+  if g.kind == 'barrier' then
+    for _, id in ipairs(ids) do extend(id, now + ttl * 1000, 'XX') end
   end
-  listen(channel, token)
+  listen()
 end
 flush()
 return status(generation, '')

@@ -18,7 +18,7 @@
 -- counted there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
-local seen = redis.call('HGET', gate, 's')
+local seen, known = unpack(redis.call('HMGET', gate, 's', 'c:' .. channel))
 local g
 if seen then
   g = { broken = {} }
@@ -35,13 +35,13 @@ local function delete_rest()
 end
 
 if g then
-  local intact = redis.call('HLEN', arrivals) == g.arrived
+  local intact = g.arrived == 0 or redis.call('HLEN', arrivals) == g.arrived
     and (g.kind == 'latch' or redis.call('ZCARD', expiries) == g.arrived)
   if not intact then
     redis.call('DEL', gate)
     delete_rest()
-    g = nil
-  elseif redis.call('HLEN', past) ~= g.remembered then
+    g, known = nil, nil
+  elseif g.remembered > 0 and redis.call('HLEN', past) ~= g.remembered then
     redis.call('DEL', past)
     g.past, g.remembered = 0, 0
   end
@@ -82,16 +82,19 @@ local function fate(generation)
   return (generation < g.generation or g.missing == 0) and 'open' or 'closed'
 end
 
+-- The arrival that ends first, and when, until `expiries` changes.
+local first
 local function first_expiry()
-  return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
+  first = first or redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')
+  return tonumber(first[2])
 end
 
 local function next_due()
   if g.kind == 'latch' then
     return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
   end
-  local first = first_expiry()
-  return first and math.max(0, first - now) or 0
+  local due = first_expiry()
+  return due and math.max(0, due - now) or 0
 end
 
 -- Not replicated.
@@ -113,6 +116,7 @@ local function tell(generation)
     publish(string.sub(field, 3), head .. tokens[field] .. ' ' .. name)
   end
   redis.set_repl(redis.REPL_ALL)
+  known = false
   for from = 1, #fields, CHUNK do
     redis.call('HDEL', gate, unpack(fields, from, math.min(from + CHUNK - 1, #fields)))
   end
@@ -134,6 +138,7 @@ local function next_generation(wanted)
     redis.call('DEL', past)
   end
   redis.call('DEL', expiries)
+  first = nil
   g.past, g.remembered, g.arrived = ended, g.arrived, 0
   g.generation = math.max(ended + 1, now)
   g.count, g.missing, g.ends = wanted, wanted, now
@@ -151,19 +156,22 @@ local function break_expired()
     remember('expired')
     return tell(g.generation)
   end
-  local first = first_expiry()
-  if first and first <= now then end_generation('expired', g.count) end
+  local due = first_expiry()
+  if due and due <= now then end_generation('expired', g.count) end
   g.ends = math.max(g.ends, now)
 end
 
-local function extend(id, expires)
-  local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
-  redis.call('ZADD', expiries, string.format('%.0f', later), id)
-  g.ends = math.max(g.ends, later)
+-- To no earlier time. `which`: XX for an arrival that may not count, or CH.
+local function extend(id, ends, which)
+  local at = string.format('%.0f', ends)
+  if redis.call('ZADD', expiries, which, 'GT', 'CH', at, id) == 0 then return end
+  if first and (first[1] == id or ends < (tonumber(first[2]) or math.huge)) then first = nil end
+  if ends > g.ends then g.ends = ends + g.retention * 500 end
 end
 
-local function listen(channel, token)
-  if channel ~= '' and redis.call('HLEN', gate) <= CHANNEL_LIMIT then
+local function listen()
+  if channel == '' or known == token then return end
+  if redis.call('HLEN', gate) <= CHANNEL_LIMIT then
     redis.call('HSET', gate, 'c:' .. channel, token)
   end
 end
