@@ -26,6 +26,7 @@ export async function printLists({ server, quick }: Settings): Promise<void> {
     await new Holdfast(redis).inspect('first');
     await redis.config('SET', 'slowlog-log-slower-than', '2000');
     await redis.slowlog('RESET');
+    await redis.config('RESETSTAT');
     const serverBefore = cpuOf(await redis.info('cpu'));
     const before = process.cpuUsage();
     const start = performance.now();
@@ -48,6 +49,9 @@ export async function printLists({ server, quick }: Settings): Promise<void> {
           : `, the longest ${longest} µs (on a machine with other work: its`) +
         (slow.length === 0 ? '' : ' pauses count too)'),
     );
+    const shares = await redis.info('latencystats');
+    const evalsha = /^latency_percentiles_usec_evalsha:(.*)$/m.exec(shares)?.[1] ?? '';
+    console.log(`    µs of a call for up to 128 locks: ${evalsha.trim()}`);
     holder.kill();
     redis.disconnect();
   }
