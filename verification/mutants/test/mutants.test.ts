@@ -3,6 +3,7 @@
  * code; `npm run mutants` runs all mutants. The unchanged library passes the same seeds in
  * `sim.test.ts`; here it runs a few, so that the search itself is known to end without a finding.
  */
+import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
 import { PACKAGES } from '../src/catalogue/packages.js';
@@ -58,6 +59,21 @@ it.each(Object.entries(PACKAGES))('every mutant of %s fits', async (_, mutants) 
   const unchanged = await mutatedFiles(undefined);
   expect(mutants.length).toBeGreaterThanOrEqual(2);
   for (const mutant of mutants) expect(await mutatedFiles(mutant)).not.toEqual(unchanged);
+});
+
+it('every mutant is a program, and a text that is none is found', async () => {
+  const errors = (text: string): number => parseSync('mutant.js', text).errors.length;
+  const wrong: string[] = [];
+  const all = [...MUTANTS, ...TORTURED, ...Object.values(PACKAGES).flat()];
+  for (const mutant of all) {
+    const edited = new Set(mutant.edits.map(({ file, of }) => (of ? `/${of}/dist/${file}` : file)));
+    for (const [file, text] of await mutatedFiles(mutant)) {
+      const isEdited = [...edited].some((one) => file.endsWith(one));
+      if (isEdited && errors(text) > 0) wrong.push(`${mutant.name}: ${file}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(errors('if (true) return return;')).toBeGreaterThan(0);
 });
 
 it('rejects a mutant whose text to replace is missing', async () => {

@@ -6,7 +6,7 @@ import type { Grantor, Lease } from './lease.js';
 
 const LONGEST_MS = 86_400_000;
 /** The most requests, if less than the requested time remains after an answer. */
-const EXTENSIONS_MAX = 3;
+export const EXTENSIONS_MAX = 3;
 
 export function checkMs(ms: unknown, least: number): void {
   if (ms === undefined) throw badOption('ms', 'a number of milliseconds', ms);
@@ -25,10 +25,14 @@ export async function extendLease(lease: Lease, grantor: Grantor, ms: number): P
     if (left >= ms) return left;
     late = Math.max(2 * (clock.now() - asked), late + ms - left);
   }
+  throw notExtended(lease, ms);
+}
+
+export function notExtended({ key, remaining }: Lease, ms: number): HoldfastError {
   const message =
-    `Holdfast: "${lease.key}" was not extended to ${ms} ms, as the store answers too slowly; ` +
-    `it is held for ${Math.floor(lease.remaining)} ms`;
-  throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: lease.key });
+    `Holdfast: "${key}" was not extended to ${ms} ms, as the store answers too slowly; ` +
+    `it is held for ${Math.floor(remaining)} ms`;
+  return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
 }
 
 /** Asks for `ms` and `more` from now. Resolves to the remaining time. */

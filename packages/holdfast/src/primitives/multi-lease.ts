@@ -1,5 +1,6 @@
 /** The leases of several locks, as one. */
 import { type HoldfastError, isHoldfastError } from '../base/errors.js';
+import { EXTENSIONS_MAX, notExtended } from '../lease/extension.js';
 import { isLossOf } from '../lease/lease-state.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { duration } from '../base/checks.js';
@@ -82,7 +83,7 @@ export class MultiLease implements AsyncDisposable {
    */
   async ensure(ms: number): Promise<number> {
     duration('ms', ms, 0, 0, LONGEST_MS);
-    return this.#each((lease) => lease.ensure(ms));
+    return this.#lasting(ms, (lease) => lease.ensure(ms));
   }
 
   /**
@@ -91,7 +92,7 @@ export class MultiLease implements AsyncDisposable {
    */
   async extend(ms: number): Promise<number> {
     duration('ms', ms, 0, 1, LONGEST_MS);
-    return this.#each((lease) => lease.extend(ms));
+    return this.#lasting(ms, (lease) => lease.extend(ms));
   }
 
   /** The outcome of the release by key; empty before its end. */
@@ -157,13 +158,23 @@ export class MultiLease implements AsyncDisposable {
     return found.has('lost') ? 'lost' : found.has('kept') ? 'kept' : 'freed';
   }
 
-  async #each(what: (lease: Lease) => Promise<number>): Promise<number> {
+  /** Extends until all last for `ms`: the lease of the first answer may last for less by the last. */
+  async #lasting(ms: number, what: (lease: Lease) => Promise<number>): Promise<number> {
+    await this.#each(what);
+    for (let tries = 1; this.remaining < ms && tries < EXTENSIONS_MAX; tries++) {
+      await this.#each((lease) => lease.ensure(ms));
+    }
+    const least = this.#leases.find(({ remaining }) => remaining < ms);
+    if (least !== undefined) throw notExtended(least, ms);
+    return this.remaining;
+  }
+
+  async #each(what: (lease: Lease) => Promise<number>): Promise<void> {
     const answers = await Promise.allSettled(this.#leases.map(what));
     const failed = answers.filter((answer) => answer.status === 'rejected');
     const reasons = failed.map(({ reason }) => reason as Error);
     // a loss is final, an uncertain result is not
     const worst = reasons.find((reason) => isHoldfastError(reason, 'HOLDFAST_LOST')) ?? reasons[0];
     if (worst !== undefined) throw worst;
-    return this.remaining;
   }
 }

@@ -45,6 +45,23 @@ describe('round trips', () => {
     expect(batches(store)).toEqual(['release×5']);
   });
 
+  it('take one more to extend for a lock whose answer came long before the last one', async () => {
+    const { clock, store } = setUp();
+    const holdfast = new Holdfast(store, { clock, requestTimeout: 60_000 });
+    const lease = await holdfast.allOf(['a', 'b']).acquire({ ttl: 300_000, renew: false });
+    for (const call of ['extend', 'ensure'] as const) {
+      const ms = lease.remaining + 60_000;
+      const late = ['b'];
+      store.fate = ({ key }) => (key === late[0] ? Number(late.pop() && 20_000) : 'answered');
+      batches(store);
+      const extended = lease[call](ms);
+      await clock.advance(20_000);
+      expect(await extended).toBeGreaterThanOrEqual(ms);
+      expect(batches(store)[0]).toBe('renew×2');
+      expect(store.batches).toEqual([]);
+    }
+  });
+
   it('send two thousand keys in one turn, in batches of the maximum size', async () => {
     const { store, holdfast } = setUp();
     const keys = Array.from({ length: 2000 }, (_, index) => `key ${index}`);

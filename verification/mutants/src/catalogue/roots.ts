@@ -69,7 +69,7 @@ export const ROOTS: readonly Mutant[] = [
       {
         file: 'acquire/acquisition.js',
         find: "handler.onLateReply(this, reply?.status ?? 'queued');",
-        replace: 'return;',
+        replace: 'undefined;',
       },
     ],
     elsewhere: 'the tests of roots, and the model',
