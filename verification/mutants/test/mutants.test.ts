@@ -1,7 +1,8 @@
 /**
  * A part of the catalogue: the simulator finds every mistake that is not rare. It runs the compiled
- * code; `npm run mutants` runs all mutants. The unchanged library passes the same seeds in
- * `sim.test.ts`; here it runs a few, so that the search itself is known to end without a finding.
+ * code; `npm run mutants` runs all mutants. The unchanged library passes the same seeds of one server
+ * in `sim.test.ts`; here it runs the known seeds beyond them, and a few, so that the search itself
+ * is known to end without a finding.
  */
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
@@ -21,15 +22,17 @@ describe('the simulator finds', () => {
       expect(by).toBeTypeOf('string');
       // the mutant must run: a crash at start is no finding
       expect(by, text).not.toBe('crashes');
-      if (seed !== mutant.seed) return;
       const { world = 'server' } = mutant;
+      // `sim.test.ts` runs the same seeds of one server
+      const isRun = world === 'server' && seed < SEEDS.from + SEEDS.seeds;
+      if (seed !== mutant.seed || isRun) return;
       const asItIs = await hunt(undefined, { ...SEEDS, from: seed, seeds: 1, world });
       expect(asItIs.by, asItIs.text).toBeUndefined();
     },
   );
 
   it('nothing in the unchanged library', async () => {
-    const few = { ...SEEDS, seeds: 10 };
+    const few = { ...SEEDS, seeds: 2 };
     const { by, text, seeds } = await hunt(undefined, few);
     expect(by, text).toBeUndefined();
     expect(seeds).toBe(few.seeds);

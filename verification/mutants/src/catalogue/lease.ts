@@ -55,6 +55,7 @@ export const LEASE: readonly Mutant[] = [
         replace: 'export function drift(lease) {\n    return 0;',
       },
     ],
+    seed: 4,
   },
   {
     name: 'wall clock',

@@ -48,6 +48,7 @@ export const REGISTER: readonly Mutant[] = [
       { file: 'store/register/register-store.js', find: 'timeout === undefined', replace: 'true' },
     ],
     world: 'register',
+    seed: 6,
   },
   {
     name: 'a late answer is a refusal',
@@ -80,6 +81,7 @@ export const REGISTER: readonly Mutant[] = [
     mistake: 'the pushes of a swap that lost its race are sent with the next one',
     edits: [proposals('pushes.map(', '(this.sent = [...(this.sent ?? []), ...pushes]).map(')],
     world: 'register',
+    seed: 5,
   },
   {
     name: 'fences start anew',
@@ -109,6 +111,7 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
+    seed: 4,
   },
   {
     name: 'a grant that is not marked',

@@ -36,6 +36,7 @@ export const REVIEW: readonly Mutant[] = [
         replace: "return error('HOLDFAST_LOST', what);",
       },
     ],
+    seed: 9,
   },
   {
     name: 'undefined is thrown',
@@ -105,6 +106,7 @@ export const REVIEW: readonly Mutant[] = [
           "acquisition.request.terms.owner === '' && ",
       ),
     ],
+    seed: 5,
   },
   {
     name: 'a capacity grows back',

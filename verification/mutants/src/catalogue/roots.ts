@@ -19,6 +19,7 @@ export const ROOTS: readonly Mutant[] = [
     name: 'one hand-off more',
     mistake: 'a process hands its lease on after the last reserved fence (`ONE_PASS_MORE`)',
     edits: [roots('handOffs > 0 && ', '')],
+    seed: 4,
   },
   {
     name: 'a hand-off repeats the fence',
@@ -163,6 +164,7 @@ export const ROOTS: readonly Mutant[] = [
     edits: [
       edit('acquire/releaser.js')("if (hold.state === 'left')\n            return 'kept';", ''),
     ],
+    seed: 5,
   },
   {
     name: 'fair tasks join any group',
@@ -208,6 +210,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
         ),
       ),
     ],
+    seed: 13,
   },
   {
     name: 'a turn does not name its grant',

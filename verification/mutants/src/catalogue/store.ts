@@ -100,6 +100,7 @@ export const STORE: readonly Mutant[] = [
     name: 'stale queue head',
     mistake: 'the latest waiter is served first (the last to poll wins)',
     edits: [serve('resource.queue.at(0)', 'resource.queue.at(resource.queue.size - 1)')],
+    seed: 3,
   },
   {
     name: 'dead waiter is not skipped',

@@ -199,5 +199,6 @@ export const WAITING: readonly Mutant[] = [
     name: 'a busy key of a batch asks again',
     mistake: 'a batch takes one key, and the others ask a round trip later, behind later calls',
     edits: ONE_OF_A_BATCH,
+    seed: 3,
   },
 ];
