@@ -22,19 +22,19 @@ const length = (files: number, moves: number, functions: number): Length => ({
 export const LIMITS: Readonly<Record<WayName, Way>> = {
   acquire: {
     title: 'acquisition of a free mutex',
-    most: length(28, 59, 98),
+    most: length(26, 55, 94),
     goal: length(26, 60, 90),
   },
-  release: { title: 'its release', most: length(19, 35, 63), goal: length(18, 35, 60) },
+  release: { title: 'its release', most: length(17, 33, 58), goal: length(18, 35, 60) },
   'hand-off': {
     title: 'local hand-off',
-    most: length(14, 17, 27),
+    most: length(13, 16, 24),
     goal: length(11, 20, 30),
   },
   turn: {
     title: 'release that queues a root',
-    most: length(29, 69, 117),
+    most: length(27, 66, 109),
     goal: length(20, 50, 75),
   },
-  renewal: { title: 'renewal', most: length(16, 60, 98), goal: length(14, 60, 100) },
+  renewal: { title: 'renewal', most: length(14, 57, 97), goal: length(14, 60, 100) },
 };

@@ -119,7 +119,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/acquisition.js',
-        find: 'this.#asked = this.#sender.parts.suspend.moment();',
+        find: 'this.askedAt = this.#sender.parts.suspend.moment();',
         replace: '',
       },
     ],
