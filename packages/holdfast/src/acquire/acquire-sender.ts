@@ -85,7 +85,8 @@ export class AcquireSender {
     acquisition.asking = false;
     this.#underWay -= 1;
     if ((acquisition.asked?.channel ?? '') !== '') this.#wake.named(-1);
-    if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
+    if (this.#underWay > 0 || this.#idle.length === 0) return;
+    for (const tell of this.#idle.splice(0)) tell();
   }
 
   /** Makes a request, which is under way until `ended`; a `turn` may carry it. */

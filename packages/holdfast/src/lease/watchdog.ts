@@ -96,7 +96,7 @@ export class Watchdog {
     renewal.watched = false;
     if (root.owner !== '') this.owned.remove(root);
     this.#due.remove(root);
-    if (this.#roots.size > 0) return;
+    if (this.#roots.size > 0 || this.#emptied.length === 0) return;
     // the timer stays: it finds nothing to do, and the next lease can use it
     for (const tell of this.#emptied.splice(0)) tell();
   }

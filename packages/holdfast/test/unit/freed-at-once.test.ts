@@ -73,3 +73,21 @@ describe('a fair lock is free for other instances', () => {
     await expectFree();
   });
 });
+
+it('a further release tells the same, also if the end of the root had no answer', async () => {
+  const lease = await take();
+  const next = take();
+  store.ail('turn', 'lost');
+  expect(await lease.release()).toBe('freed');
+  await clock.advance(2500);
+  expect(store.seen('turn').length).toBeGreaterThan(1);
+  let told: string | undefined;
+  void lease.release().then((outcome) => {
+    told = outcome;
+  });
+  await clock.advance(0);
+  expect(told).toBe('freed');
+  store.heal();
+  await clock.advance(2000);
+  expect((await next).held).toBe(true);
+});

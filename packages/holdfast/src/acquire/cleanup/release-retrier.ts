@@ -18,7 +18,6 @@ import type { Receiver, Requests } from '../../store/requests.js';
 const DELAY = growing(20, 1000);
 /** After so many attempts the caller stops waiting; attempts continue in the background. */
 const PATIENCE = 2;
-const NONE: Told[] = [];
 
 type Ends = Release | Turn | Park;
 
@@ -53,7 +52,7 @@ export class Attempts extends Link implements Receiver<Reply> {
   joined = false;
   /** The pause between attempts; none before the second. */
   pause: Pause | undefined;
-  told: Told[] = NONE;
+  told!: Told[];
   readonly #retrier: ReleaseRetrier;
 
   constructor(retrier: ReleaseRetrier, id: string, until: number) {
