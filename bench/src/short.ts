@@ -89,6 +89,12 @@ const CASES: readonly Case[] = [
     measured: acquire('b.1', '100'),
   },
   {
+    name: 'join: the holder asks again',
+    edit: off('join', 'is_short'),
+    before: [acquire('a.1')],
+    measured: acquire('a.1'),
+  },
+  {
     name: 'free: no acquisition waits',
     edit: off('free', 'is_own and queued == 0'),
     before: [acquire('a.1')],

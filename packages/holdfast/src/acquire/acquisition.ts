@@ -36,6 +36,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   ticket = 0;
   /** A push of its grant may contain them, see `PushTokens`. */
   tokens: PushTokens | undefined;
+  /** A push of its grant came, and the store is asked about it. */
+  pushed = false;
   /**
    * The local time before a request was sent, and the store's time when it answered: they convert
    * the time of a grant to the local clock.

@@ -313,6 +313,7 @@ export class Acquisitions implements ReplyHandler {
     const push = { ...pushed, left: without(pushed.left, clockMargin) };
     const now = this.#suspend.moment();
     const grant = believed(push, acquisition, this.#suspend, now, claimWindow);
+    acquisition.pushed = true;
     if (grant === undefined || replicas > 0) this.sender.ask(acquisition);
     else this.#deliver(acquisition, grant, now.at, 'push');
   }
@@ -344,8 +345,8 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /** A grant was found whose push had not come. */
-  #missed({ channel, request }: Acquisition): void {
-    if (channel !== '') this.wake.missed(request.key);
+  #missed({ channel, pushed, request }: Acquisition): void {
+    if (channel !== '' && !pushed) this.wake.missed(request.key);
   }
 
   /** @param how a lease was found that was not free at first */

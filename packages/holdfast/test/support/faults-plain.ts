@@ -20,6 +20,21 @@ const waiters = 'lib/waiters.lua';
 const holders = 'lib/holders.lua';
 
 export const PLAIN_FAULTS: readonly Fault[] = [
+  fault('short acquire: a lease that has ended is granted again', [
+    'short/join.lua',
+    'holder == id and expires > now',
+    'holder == id',
+  ]),
+  fault('short acquire: a lease has its last fence', [
+    'short/join.lua',
+    "'granted', now, last - h_hand_offs",
+    "'granted', now, last",
+  ]),
+  fault('short acquire: the lease of any other is granted', [
+    'short/join.lua',
+    'if holder == id and',
+    'if',
+  ]),
   fault('short acquire: an expired lease holds the lock', [
     join,
     'holder ~= id and expires > now',

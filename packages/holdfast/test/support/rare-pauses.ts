@@ -296,10 +296,11 @@ export const rarePauses: readonly Named[] = [
   parkedWaiters,
   ...asleep,
   ofSemaphore,
-  ...pausesAgainBehind(ask('h.held', longHeld)),
+  ...pausesAgainBehind(ask('h.held', { ttl: 600_000 })),
   ...pausesBehind(ask('h.held', longHeld)),
   ...questionsBehind(ask('h.held', longHeld)),
-  ...[pausesBehind, pausesAgainBehind, questionsBehind]
+  ...[pausesBehind, questionsBehind]
     .flatMap((sequences) => sequences(ask('h.held', { ...longHeld, owner: 'o-h' })))
+    .concat(pausesAgainBehind(ask('h.held', { ttl: 600_000, owner: 'o-h' })))
     .map(([name, steps]): Named => [`${name}; the holder has an owner`, steps]),
 ];

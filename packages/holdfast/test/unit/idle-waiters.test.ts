@@ -1,6 +1,7 @@
 /** How often idle waiters ask, and what ends their pauses. In virtual time. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../src/index.js';
+import type { EchoAnswer, WakeChannel } from '../../src/store/port.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import { failure, later } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
@@ -131,6 +132,42 @@ describe('idle waiters', () => {
     await (await clock.until(second.waits)).release();
     expect(clock.now() - from).toBeLessThan(2 * SETTINGS.claimWindow);
     await clock.until(third.waits);
+  });
+});
+
+describe('a process whose last answer is old', () => {
+  /** Counts the messages of the process to itself. */
+  class Examined extends WatchedStore {
+    echoes = 0;
+
+    override async listen(...args: Parameters<WatchedStore['listen']>): Promise<WakeChannel> {
+      const channel = await super.listen(...args);
+      const arrives = Promise.resolve(true as const);
+      const echo = (): EchoAnswer => {
+        this.echoes += 1;
+        return { published: arrives, arrived: arrives };
+      };
+      return { name: channel.name, close: () => channel.close(), echo };
+    }
+  }
+
+  it.each([
+    ['does not look for a dead connection when a push came', false],
+    ['looks for a dead connection when no push came', true],
+  ])('%s', async (_, deaf) => {
+    const store = new Examined(clock, memory);
+    const holdfast = new Holdfast(store, { ...SETTINGS, clock });
+    const waits = later(holdfast.mutex('k').acquire());
+    await clock.advance(3000);
+    const before = store.echoes;
+    store.fate = () => 'failed';
+    await clock.advance(2500);
+    store.deaf = deaf;
+    store.heal();
+    await lease.release();
+    await clock.until(waits);
+    await clock.advance(3000);
+    expect(store.echoes > before).toBe(deaf);
   });
 });
 
