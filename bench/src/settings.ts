@@ -1,6 +1,6 @@
 /** The command line of a run, and its settings. */
 import { parseArgs } from 'node:util';
-import type { Server, ServerName } from 'holdfast-testkit';
+import { paced, type Server, type ServerName } from 'holdfast-testkit';
 import { type Kind, KINDS } from './scale/sites.js';
 import { CLIENTS, type ClientName } from './variants.js';
 
@@ -76,7 +76,8 @@ const QUICK: Sizes = {
   loops: 32,
   waiters: [50],
   leases: [100],
-  holdSeconds: 1,
+  // so that a busy machine grants a lease of a fifth of it in time
+  holdSeconds: paced(1000) / 1000,
   locks: 100,
   readers: 100,
   kills: 1,

@@ -8,13 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { paced } from 'holdfast-testkit';
 import { afterAll, expect, it } from 'vitest';
 import type { Result, Row, Table } from '../src/results.js';
 import type { ScaleResult } from '../src/scale/scale.js';
 import { SCENARIOS } from '../src/settings.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-const LIMIT_MS = 600_000;
+const LIMIT_MS = paced(600_000);
 /** A line of the bench about a library of ours that failed. */
 const BROKEN = /^broken: /;
 

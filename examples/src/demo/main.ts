@@ -12,7 +12,7 @@ import { usableUrlOf } from './workers/connection.js';
 import { embeddedWorkers } from './workers/embedded.js';
 import { processWorkers } from './workers/processes.js';
 import { type QuorumServers, startQuorum } from './workers/quorum-servers.js';
-import { type Fault, faultOf, NORMAL, type Pace, QUICK } from './plan.js';
+import { type Fault, faultOf, NORMAL, type Pace, quick } from './plan.js';
 import { displayFor, verdict } from './display/display.js';
 import { line, styled } from './display/line.js';
 import { DemoRunner } from './runner.js';
@@ -37,7 +37,8 @@ async function main(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => interrupt.abort());
   }
-  const pace = values.quick === true ? QUICK : NORMAL;
+  const slower = Number(process.env['HOLDFAST_DEMO_SLOWER'] ?? 1);
+  const pace = values.quick === true ? quick(slower) : NORMAL;
   const fault = faultOf(process.env['HOLDFAST_DEMO_FAULT']);
   const runner = new DemoRunner(interrupt.signal, pace.readingPause);
   if (values.quorum === true && values.redis !== undefined) {

@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 /** Longest wait for a report that a scenario needs. */
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 
 interface Waiting {
   readonly worker: string;

@@ -4,13 +4,20 @@
  * that must last. A time after which something has to end needs none of this.
  */
 
+import { availableParallelism, loadavg } from 'node:os';
+
 const SAMPLE_MS = 40;
+/** Programs for each processor that do not delay each other much: most of them wait. */
+const WAITING = 2;
 /** So that no test reaches the time limit of all tests, which is paced too. */
 export const MOST = 6;
 
 let pace: number | undefined;
 
-/** The time that some work of this process takes, as a multiple of its processor time. */
+/**
+ * The time that some work of this process takes, as a multiple of its processor time. It may fall
+ * into a calm moment, so the load of the last minute counts too.
+ */
 function measured(): number {
   const start = performance.now();
   const before = process.cpuUsage();
@@ -19,7 +26,9 @@ function measured(): number {
     const { user, system } = process.cpuUsage(before);
     used = (user + system) / 1000;
   }
-  return Math.min(MOST, Math.max(1, (performance.now() - start) / used));
+  const [lastMinute = 0] = loadavg();
+  const waits = lastMinute / (WAITING * availableParallelism());
+  return Math.min(MOST, Math.max(1, waits, (performance.now() - start) / used));
 }
 
 /**

@@ -7,7 +7,8 @@ import type { Finding, DemoRunner } from '../runner.js';
 import type { QuorumServers } from '../workers/quorum-servers.js';
 
 /** Time between two starts, so that the workers enter the queue in their order. */
-const START_INTERVAL_MS = 150;
+/** Of the ttl: a worker is in the queue before the next one asks. */
+const START_INTERVAL = 0.25;
 /** The parts of the first holder's work after which the servers are killed. */
 const KILLS = [0.3, 0.4];
 
@@ -52,7 +53,7 @@ async function run(
     worker.start({ key, ttl, renew: true, job: work });
     // its first use of the servers checks them, and the others must not be queued before it
     await holds;
-    await runner.pause(START_INTERVAL_MS);
+    await runner.pause(START_INTERVAL * ttl);
   }
   const [, first, , second] = servers.names as [string, string, string, string, string];
   for (const [at, name] of [first, second].entries()) {

@@ -3,7 +3,7 @@ import { createTable } from 'holdfast-postgres';
 import { freePorts, paced, type Postgres, startPostgres } from 'holdfast-testkit';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Cli, cli } from '../cli.js';
+import { answered, Cli, cli } from '../cli.js';
 
 let server: Postgres;
 let admin: Client;
@@ -36,13 +36,13 @@ describe('a command under a lock of PostgreSQL', () => {
     await expect
       .poll(async () => (await look()).stdout, { timeout: paced(20_000) })
       .toContain('"job"');
-    const busy = await cli(['run', 'job', '-n', '--url', url, '--', 'echo', 'ran']);
+    const busy = await answered(['run', 'job', '-n', '--url', url, '--', 'echo', 'ran']);
     expect(busy).toMatchObject({ code: 75, stdout: '' });
-    expect((await cli(['inspect', 'job', '--url', url])).stdout).toContain('job');
-    expect((await cli(['doctor', '--url', url])).code).toBe(0);
+    expect((await answered(['inspect', 'job', '--url', url])).stdout).toContain('job');
+    expect((await answered(['doctor', '--url', url])).code).toBe(0);
     expect(await cli(['break', 'job', '--yes', '--url', url])).toMatchObject({ code: 0 });
     expect(await running.exited).toMatchObject({ code: 70 });
-    expect(await cli(['run', 'job', '--url', url, '--', 'echo', 'ran'])).toMatchObject({
+    expect(await answered(['run', 'job', '--url', url, '--', 'echo', 'ran'])).toMatchObject({
       code: 0,
       stdout: 'ran\n',
     });
@@ -51,7 +51,7 @@ describe('a command under a lock of PostgreSQL', () => {
   it('has a table and a prefix of its own', async () => {
     await using running = new Cli(['run', 'own', '--url', url, '--', 'cat']);
     const other = (...args: string[]): ReturnType<typeof cli> =>
-      cli(['run', 'own', '-n', '--url', url, ...args, '--', 'echo', 'ran']);
+      answered(['run', 'own', '-n', '--url', url, ...args, '--', 'echo', 'ran']);
     await expect.poll(async () => (await other()).code, { timeout: paced(20_000) }).toBe(75);
     expect(await other('--table', 'second_locks')).toMatchObject({ code: 0, stdout: 'ran\n' });
     expect(await other('--prefix', 'app:')).toMatchObject({ code: 0, stdout: 'ran\n' });
@@ -61,7 +61,7 @@ describe('a command under a lock of PostgreSQL', () => {
 
   it('is not run without a server, a table or rights, and no password is shown', async () => {
     const run = (one: string, ...args: string[]): ReturnType<typeof cli> =>
-      cli(['run', 'k', '--url', one, ...args, '--', 'echo', 'ran']);
+      answered(['run', 'k', '--url', one, ...args, '--', 'echo', 'ran']);
     const [port] = await freePorts(1);
     const down = await run(`postgres://me:p4ss@127.0.0.1:${port}/app`);
     expect(down).toMatchObject({ code: 69, stdout: '' });

@@ -4,7 +4,7 @@
  * test asserts no speed.
  */
 import { Holdfast, type HoldfastOptions, quorum } from 'holdfast';
-import { type Server, sleep, startServer, until } from 'holdfast-testkit';
+import { paced, type Server, sleep, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { COSTS } from '../../src/plan/measured.js';
@@ -94,6 +94,10 @@ const LOAD: Load = {
 };
 
 const TOLERANCE = 0.25;
+/** A plan that is wrong is wrong at each time; one time may fall into a busy moment. */
+const TIMES_MAX = 5;
+const LONG = { timeout: paced(180_000) };
+const LONG_TTL = 600_000;
 
 /** The figures of the plan that are far from what was seen. */
 function far(planned: Partial<Seen>, seen: Seen): string[] {
@@ -164,10 +168,10 @@ describe('plan', () => {
     expect(far(planned({ processes: 2, locks, ttl }, ms), seen)).toEqual([]);
   });
 
-  it('of waiters that wait for a lock that stays held', async () => {
+  it('of waiters that wait for a lock that stays held', LONG, async () => {
     const on = await servers(1);
     const count = 30;
-    const instances = await processes(on, count + 1, { ttl: 60_000 });
+    const instances = await processes(on, count + 1, { ttl: LONG_TTL });
     await instances[0]?.mutex('waited').acquire({ renew: false });
     const gone = new AbortController();
     const calls = instances
@@ -183,18 +187,19 @@ describe('plan', () => {
         .slice(1)
         .every((number) => number > 1);
     await until(each, { within: 30_000, every: 10, what: 'two polls of each' });
-    const [before, start] = [await read(on), polls()];
-    // the places near the head poll in each claim window: their polls are the clock of the others
-    const windows = (): number =>
-      Math.max(...polls().map((now, at) => now - (start[at] as number)));
-    await until(() => windows() >= 10, {
-      within: 30_000,
-      every: 10,
-      what: '10 polls of the first',
-    });
-    const seen = since(before, await read(on));
-    const load = { processes: count + 1, waiters: count, locks: 1, ttl: 60_000 };
-    expect(far(planned(load, 10_000), seen)).toEqual([]);
+    const load = { processes: count + 1, waiters: count, locks: 1, ttl: LONG_TTL };
+    const differences = async (): Promise<string[]> => {
+      const [before, start] = [await read(on), polls()];
+      // the places near the head poll in each claim window: their polls are the clock of the others
+      const windows = (): number =>
+        Math.max(...polls().map((now, at) => now - (start[at] as number)));
+      await until(() => windows() >= 10, { within: 60_000, every: 10, what: '10 of the first' });
+      return far(planned(load, 10_000), since(before, await read(on)));
+    };
+    // some waiters pause for longer while the store, or their process, is slow
+    let found = await differences();
+    for (let times = 1; found.length > 0 && times < TIMES_MAX; times++) found = await differences();
+    expect(found).toEqual([]);
     gone.abort();
     await settled;
   });

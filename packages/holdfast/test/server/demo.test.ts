@@ -22,7 +22,8 @@ interface Run extends Exit {
 }
 
 function start(args: string[], fault?: string): Worker {
-  const env = fault === undefined ? {} : { HOLDFAST_DEMO_FAULT: fault };
+  const slower = { HOLDFAST_DEMO_SLOWER: `${Math.min(3, paced(1000) / 1000)}` };
+  const env = fault === undefined ? slower : { ...slower, HOLDFAST_DEMO_FAULT: fault };
   return spawnWorker(MAIN, { args: ['--quick', ...args], env });
 }
 

@@ -29,6 +29,9 @@ const cases = (['redis', 'valkey'] as const).flatMap((server) =>
   Object.keys(CLIENTS).map((client): [ServerName, string] => [server, client]),
 );
 
+/** Nothing is renewed or repeated meanwhile, and no lease lasts so long that it needs a channel. */
+const UNDISTURBED = { ttl: 60_000, requestTimeout: 20_000, claimWindow: 20_000 };
+
 describe.each(cases)('on %s with %s', (name, clientName) => {
   let server: Server;
   let connected: Connected;
@@ -45,9 +48,7 @@ describe.each(cases)('on %s with %s', (name, clientName) => {
   });
   // an instance for each test: on a busy machine, an old one may repeat a release meanwhile
   beforeEach(async () => {
-    // nothing is renewed or repeated meanwhile
-    const terms = { ttl: 60_000, requestTimeout: 20_000 };
-    holdfast = new Holdfast(connected.client as never, terms);
+    holdfast = new Holdfast(connected.client as never, UNDISTURBED);
     // the test for one server sends texts of its own
     const leases = await Promise.all(['a', 'b'].map((key) => holdfast.mutex(key).acquire()));
     await Promise.all(leases.map((lease) => lease.release()));
@@ -97,7 +98,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     const server = await startServer({ server: name });
     const redis = new Redis(server.port, server.host, { retryStrategy: () => 20 });
     redis.on('error', () => undefined);
-    const holdfast = new Holdfast(redis);
+    const holdfast = new Holdfast(redis, UNDISTURBED);
     try {
       await holdfast.mutex('before').acquire();
       await server.restart();

@@ -6,6 +6,7 @@ import { createTable, MysqlRegister } from '../../../../examples/src/stores/mysq
 import { Holdfast } from '../../src/index.js';
 import { register, type Swapped, type Versioned } from '../../src/register.js';
 import { registerCases } from '../../src/register-contract.js';
+import { patient } from '../support/patient.js';
 
 let server: MariaDb;
 let pool: Pool;
@@ -30,7 +31,7 @@ describe('keeps the contract of registers', () => {
 });
 
 const programs = (): Holdfast[] =>
-  Array.from({ length: 4 }, () => new Holdfast(register(new MysqlRegister(pool))));
+  Array.from({ length: 4 }, () => new Holdfast(register(new MysqlRegister(pool)), patient()));
 
 it('one of four programs works at a time, each with a higher fence', async () => {
   const all = programs();
