@@ -148,7 +148,8 @@ async function adoptAll(
   }
   const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
   const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
-  for (const root of roots) await core.acquisitions.add(root, core.clock.now());
+  core.acquisitions.lasting.begin();
+  for (const root of roots) await core.watchdog.add(root, core.clock.now());
   return several ? multi(leases) : (leases[0] as Lease);
 }
 

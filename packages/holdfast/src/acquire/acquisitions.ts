@@ -13,7 +13,7 @@ import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/comma
 import type { HoldfastError } from '../base/errors.js';
 import { drift, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import { Lasting } from '../lease/lasting.js';
-import type { Grant, Hold, Root } from '../lease/root.js';
+import type { Grant, Hold } from '../lease/root.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Settings } from '../base/options.js';
@@ -356,7 +356,8 @@ export class Acquisitions implements ReplyHandler {
     if (how === undefined) this.#telemetry.acquisitions += 1;
     else this.#telemetry.granted(hold, how);
     this.#leave(acquisition);
-    const claimed = hold.state === 'held' ? this.add(root, now) : undefined;
+    if (!this.lasting.begun) this.lasting.begin();
+    const claimed = hold.state === 'held' ? this.#watchdog.add(root, now) : undefined;
     acquisition.grant(
       hold,
       claimed?.then(() => this.abandoned.refuseEnded(hold)),
@@ -371,11 +372,6 @@ export class Acquisitions implements ReplyHandler {
       if (root.key !== key || !(root.owner !== '' || ended.includes(root.id))) continue;
       void this.revocations.heard(root.id);
     }
-  }
-
-  add(root: Root, now: number): Promise<void> | undefined {
-    if (!this.lasting.begun) this.lasting.begin();
-    return this.#watchdog.add(root, now);
   }
 
   #leave(acquisition: Acquisition): void {

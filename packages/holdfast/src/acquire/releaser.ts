@@ -176,7 +176,13 @@ export class RootEnd extends Attempts {
     });
   }
 
-  resolve(returned: ReleaseResult | undefined): void {
+  /** Without an answer at the end, it is not known whether the store received an attempt. */
+  resolve(returned: ReleaseResult | undefined, isOver: boolean): void {
+    if (isOver) {
+      this.#over = true;
+      this.#returned = returned;
+      this.#next?.turned((returned?.reply as TurnReply | undefined)?.again, this.#sent);
+    }
     const tell = this.#tell;
     if (tell === undefined) return;
     this.#tell = undefined;
@@ -224,16 +230,6 @@ export class RootEnd extends Attempts {
     const asked = acquisitions.sender.begin(this.#next, this.#next.sent);
     const { waited = 0, tasks = 0 } = asked;
     return { ...asked, ...root, again, waited, tasks };
-  }
-
-  /**
-   * Called once: the store has answered; or no attempt follows, and it is not known whether the
-   * store received one (`undefined`).
-   */
-  ended(returned: ReleaseResult | undefined): void {
-    this.#over = true;
-    this.#returned = returned;
-    this.#next?.turned((returned?.reply as TurnReply | undefined)?.again, this.#sent);
   }
 
   #outcome(returned: ReleaseResult | undefined): ReleaseOutcome | Promise<ReleaseOutcome> {

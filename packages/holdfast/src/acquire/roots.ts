@@ -131,11 +131,10 @@ export class Roots implements RootQueueEvents {
     if (certainty === 'releasing') return FREED;
     queue.root = undefined;
     root.observer = undefined;
+    if (queue.size > 0) return { how: 'turned', next: this.#next(queue, now) };
     this.tidy(queue);
-    const group = certainty === 'held' ? this.#joins(queue, root) : undefined;
-    if (group !== undefined) return { how: 'joined', group };
-    if (queue.size === 0) return FREED;
-    return { how: 'turned', next: this.#next(queue, now) };
+    const group = certainty === 'held' ? this.#joins(root) : undefined;
+    return group === undefined ? FREED : { how: 'joined', group };
   }
 
   /** Hands a certainly held root to the next task; false if it must not be handed off. */
@@ -161,8 +160,7 @@ export class Roots implements RootQueueEvents {
    * The group that gathers now, if the root can end together with its request. So the task that
    * releases may join that group, if it asks again in the same step.
    */
-  #joins(queue: RootQueue, { key, hold }: Root): RootQueue | undefined {
-    if (queue.size > 0) return undefined;
+  #joins({ key, hold }: Root): RootQueue | undefined {
     const group = this.groups.next(key);
     if (group === undefined || group.size === 0) return undefined;
     return group.end === undefined && group.suits(hold.terms) ? group : undefined;

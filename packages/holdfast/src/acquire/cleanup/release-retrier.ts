@@ -29,10 +29,11 @@ export interface ReleaseTask {
 }
 
 interface Told {
-  /** `undefined` if the answer does not come soon: attempts continue. The first call counts. */
-  resolve(returned: ReleaseResult | undefined): void;
-  /** Attempts have ended: with the answer, or with `undefined`. */
-  ended?(returned: ReleaseResult | undefined): void;
+  /**
+   * @param returned `undefined` without an answer
+   * @param isOver false if it does not come soon: attempts continue, and this is called again
+   */
+  resolve(returned: ReleaseResult | undefined, isOver: boolean): void;
 }
 
 export interface ReleaseResult {
@@ -166,17 +167,14 @@ export class ReleaseRetrier {
 
   over(attempts: Attempts, returned: ReleaseResult | undefined): void {
     if (!this.#ends.remove(attempts)) this.withdrawals.remove(attempts);
-    for (const told of attempts.told) {
-      told.ended?.(returned);
-      told.resolve(returned);
-    }
+    for (const told of attempts.told) told.resolve(returned, true);
     if (this.#idle.length > 0 && this.#isIdle) for (const tell of this.#idle.splice(0)) tell();
   }
 
   /** `undefined` if attempts end before an answer. */
   #tryUntil(attempts: Attempts, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
     const impatient = (): void => {
-      for (const told of attempts.told) told.resolve(undefined);
+      for (const told of attempts.told) told.resolve(undefined, false);
     };
     let made: Promise<Reply> | undefined = first;
     const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {

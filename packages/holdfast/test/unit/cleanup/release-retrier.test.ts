@@ -29,11 +29,8 @@ interface Heard {
 class End extends Attempts {
   readonly heard: Heard = { soon: 'nothing', atLast: 'nothing' };
 
-  ended(returned: ReleaseResult | undefined): void {
-    this.heard.atLast = returned;
-  }
-
-  resolve(returned: ReleaseResult | undefined): void {
+  resolve(returned: ReleaseResult | undefined, isOver: boolean): void {
+    if (isOver) this.heard.atLast = returned;
     if (this.heard.soon === 'nothing') this.heard.soon = returned;
   }
 }
