@@ -345,8 +345,8 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /** A grant was found whose push had not come. */
-  #missed({ channel, pushed, request }: Acquisition): void {
-    if (channel !== '' && !pushed) this.wake.missed(request.key);
+  #missed({ channel, id, pushed, request }: Acquisition): void {
+    if (channel !== '' && !pushed) this.wake.missed(request.key, id);
   }
 
   /** @param how a lease was found that was not free at first */

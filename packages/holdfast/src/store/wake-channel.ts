@@ -23,6 +23,8 @@ const DELAY = growing(100, 5000);
 const NAMED_MS = 50;
 /** A channel that is down is replaced after this time. */
 const DOWN_MS = 2000;
+/** A push may come by so much later than the answer to a poll. */
+const LATER_MS = 100;
 /** The pauses between messages to itself that do not arrive. */
 const ECHO = growing(1000, 60_000);
 
@@ -59,6 +61,8 @@ export class Wake {
   #echoedAt = Number.NEGATIVE_INFINITY;
   /** Runs from a missed push until the next message to itself. */
   #missedTimer: Timer | undefined;
+  /** The waiter whose push was missed, or `''`. */
+  #missed = '';
   #downTimer: Timer | undefined;
   /** Counts the channels: a former one's events do not count. */
   #era = 0;
@@ -121,15 +125,25 @@ export class Wake {
     return (await this.#works()) === true && this.#up;
   }
 
-  /** A poll found a grant without its push: the connection may be dead. */
-  missed(key: string): void {
+  /**
+   * A poll found a grant without its push: the connection may be dead, unless the push of the
+   * waiter comes soon. `id` is `''` if no waiter is named.
+   */
+  missed(key: string, id = ''): void {
     if (this.#missedTimer !== undefined) return;
+    this.#missed = id;
     const wait = this.#echoedAt + ECHO(this.#losses + 1) - this.#clock.now();
     const look = (): void => {
       this.#missedTimer = undefined;
       void this.#works(key);
     };
-    this.#missedTimer = this.#clock.after(Math.max(0, wait), look, true);
+    this.#missedTimer = this.#clock.after(Math.max(LATER_MS, wait), look, true);
+  }
+
+  #came(push: Push): void {
+    if (push.kind !== 'grant' || push.id !== this.#missed) return;
+    this.#missedTimer?.cancel();
+    this.#missedTimer = undefined;
   }
 
   /**
@@ -201,6 +215,7 @@ export class Wake {
     this.#opening = this.#store
       .listen(this.#name(), {
         push: (push) => {
+          this.#came(push);
           for (const events of this.#events) events.push(push);
         },
         up: () => era === this.#era && this.#set(true),

@@ -133,7 +133,7 @@ describe('a channel that is open and does not work', () => {
     const { clock, store, told, wake } = await openWake();
     store.arrives = false;
     wake.missed('a');
-    await clock.advance(150);
+    await clock.advance(250);
     expect([store.opened, store.closed, told]).toEqual([2, 1, { silent: 1, up: 2 }]);
     expect(wake.channel).toBe('w');
     // the events of the former connection do not count
@@ -149,6 +149,20 @@ describe('a channel that is open and does not work', () => {
       await clock.advance(200);
     }
     expect([store.opened, told.silent]).toEqual([1, 0]);
+  });
+
+  it.each([
+    ['is not examined if the push comes soon after the answer to the poll', 'p.1', 1],
+    ['is replaced if the push of another waiter comes', 'p.2', 2],
+  ])('%s', async (_, id, opened) => {
+    const { clock, store, wake } = await openWake();
+    store.arrives = false;
+    wake.missed('a', 'p.1');
+    await clock.advance(20);
+    const grant = { fence: 1, now: 1, left: 1, handOffs: 0, holds: 1, token: 't' };
+    store.listener?.push({ kind: 'grant', id, ...grant });
+    await clock.advance(1000);
+    expect(store.opened).toBe(opened);
   });
 
   it('is replaced ever more rarely while messages never arrive', async () => {
