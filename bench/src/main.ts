@@ -11,6 +11,7 @@ import { drawPictures } from './draw/pictures.js';
 import { drawScale } from './draw/scale-pictures.js';
 import { printEtcd } from './consensus.js';
 import { printFiles } from './files.js';
+import { printPostgres } from './postgres.js';
 import { printIdle } from './idle.js';
 import { installPeers } from './install.js';
 import { describeMachine, load } from './machine.js';
@@ -123,6 +124,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.overload) return printOverload(settings);
   if (settings.files) return printFiles(settings);
   if (settings.etcd) return printEtcd(settings);
+  if (settings.postgres) return printPostgres(settings);
   if (settings.short) return printShortPaths(settings);
   await printSizes();
   if (settings.size) return;

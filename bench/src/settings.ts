@@ -127,6 +127,8 @@ export interface Settings {
   readonly files: boolean;
   /** Measures only locks on etcd, beside its own lock. */
   readonly etcd: boolean;
+  /** Measures only locks on PostgreSQL, beside bare updates, advisory locks and a polled row. */
+  readonly postgres: boolean;
   /** Measures only what the short paths of the scripts earn. */
   readonly short: boolean;
   /** The arguments as given, for the result. */
@@ -165,6 +167,7 @@ export const USAGE: string = `npm run bench -- [options]
   --list           measures only the listing of 100,000 and 1,000,000 locks
   --files          measures only locks in a file of SQLite, beside a lock file
   --etcd           measures only locks on etcd, beside bare transactions and its own lock
+  --postgres       measures only locks on PostgreSQL, beside bare updates and advisory locks
   --short          measures only what each short path of the scripts earns
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
@@ -201,6 +204,7 @@ export function readSettings(args: string[]): Settings | undefined {
       overload: { type: 'boolean', default: false },
       files: { type: 'boolean', default: false },
       etcd: { type: 'boolean', default: false },
+      postgres: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
     },
   });
@@ -222,8 +226,7 @@ export function readSettings(args: string[]): Settings | undefined {
     peers: !values['no-peers'],
     planted: chosen('plant', values.plant ?? [], PLANTED),
     json: values.json,
-    draw: values.draw,
-    into: values.into,
+    ...{ draw: values.draw, into: values.into },
     size: values.size,
     tracing: values.tracing,
     start: values.start,
@@ -236,7 +239,7 @@ export function readSettings(args: string[]): Settings | undefined {
     plans: values.plans,
     kinds: chosen('store', values.store, KINDS),
     ...{ list: values.list, overload: values.overload, files: values.files, etcd: values.etcd },
-    short: values.short,
+    ...{ postgres: values.postgres, short: values.short },
     command: ['npm run bench --', ...args].join(' '),
   };
 }
