@@ -10,26 +10,7 @@ import {
   type Server as Listener,
   type ServerResponse,
 } from 'node:http';
-import type { Direction } from 'holdfast-testkit';
-
-/** What the proxy does to its requests at the moment. */
-interface Faults {
-  requests: boolean;
-  replies: boolean;
-  messages: boolean;
-  holds: boolean;
-  late: number;
-  /** Called with each request: after how many ms it reaches the member again, if at all. */
-  repeats: () => number | undefined;
-  /** Called with each answer: whether it is lost. */
-  loses: () => 'cut' | 'silence' | undefined;
-}
-
-const NO_FAULTS: Faults = {
-  ...{ requests: false, replies: false, messages: false, holds: false, late: 0 },
-  repeats: () => undefined,
-  loses: () => undefined,
-};
+import { type Faults, ProxyFaults } from '../proxy-faults.js';
 
 /** The wall clock of a member, in ms. */
 export type MemberClock = () => number;
@@ -39,13 +20,12 @@ interface Watch {
   isSilent: boolean;
 }
 
-export class HttpProxy implements AsyncDisposable {
+export class HttpProxy extends ProxyFaults implements AsyncDisposable {
   readonly port: number;
   readonly #target: URL;
   readonly #clock: MemberClock;
   readonly #listener: Listener;
   readonly #agent = new Agent({ keepAlive: true });
-  readonly #faults: Faults = { ...NO_FAULTS };
   readonly #watches = new Set<Watch>();
   /** Bytes were lost, so the connections of these cannot continue. */
   readonly #damaged = new Set<ServerResponse>();
@@ -53,6 +33,7 @@ export class HttpProxy implements AsyncDisposable {
   #isClosed = false;
 
   private constructor(listener: Listener, target: string, clock: MemberClock) {
+    super();
     this.#listener = listener;
     this.#target = new URL(target);
     this.#clock = clock;
@@ -74,30 +55,8 @@ export class HttpProxy implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  blackhole(direction: Direction): void {
-    this.#faults.requests ||= direction !== 'replies';
-    this.#faults.replies ||= direction !== 'requests';
-  }
-
-  /** Requests arrive when the fault ends, also those that were given up. */
-  holdRequests(): void {
-    this.#faults.holds = true;
-  }
-
   repeat(repeats: Faults['repeats']): void {
-    this.#faults.repeats = repeats;
-  }
-
-  loseReplies(loses: Faults['loses']): void {
-    this.#faults.loses = loses;
-  }
-
-  delayReplies(ms: number): void {
-    this.#faults.late = ms;
-  }
-
-  dropMessages(): void {
-    this.#faults.messages = true;
+    this.faults.repeats = repeats;
   }
 
   /** The present watches lose all bytes, and stay open. */
@@ -115,8 +74,8 @@ export class HttpProxy implements AsyncDisposable {
     this.cut();
   }
 
-  heal(): void {
-    Object.assign(this.#faults, NO_FAULTS);
+  override heal(): void {
+    super.heal();
     for (const response of this.#damaged) response.destroy();
     this.#damaged.clear();
     for (const go of this.#held.splice(0)) go();
@@ -140,7 +99,7 @@ export class HttpProxy implements AsyncDisposable {
       // the client has gone
       return;
     }
-    const { requests, holds, repeats } = this.#faults;
+    const { requests, holds, repeats } = this.faults;
     if (requests) return void this.#damaged.add(response);
     if (holds) await new Promise<void>((resolve) => this.#held.push(resolve));
     const again = repeats();
@@ -178,7 +137,7 @@ export class HttpProxy implements AsyncDisposable {
     } catch {
       return;
     }
-    const { replies, late, loses } = this.#faults;
+    const { replies, late, loses } = this.faults;
     const loss = loses();
     if (loss === 'cut') response.destroy();
     else if (replies || loss === 'silence') this.#damaged.add(response);
@@ -199,12 +158,12 @@ export class HttpProxy implements AsyncDisposable {
       for (const line of lines) this.#pass(watch, `${line}\n`);
     });
     answer.on('end', () => {
-      if (!watch.isSilent && !this.#faults.replies) response.end();
+      if (!watch.isSilent && !this.faults.replies) response.end();
     });
   }
 
   #pass(watch: Watch, line: string): void {
-    const { messages, replies } = this.#faults;
+    const { messages, replies } = this.faults;
     if (watch.isSilent || (messages && line.includes('"events"'))) return;
     if (replies) this.#damaged.add(watch.response);
     else watch.response.write(line);

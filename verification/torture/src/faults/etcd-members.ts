@@ -75,46 +75,52 @@ async function leaderOf({ cluster }: EtcdScenario): Promise<number | undefined> 
   return at < 0 ? undefined : at;
 }
 
-/** A member loses all messages of the others, and its clients still reach it. */
-function cutOff(kind: string, isLeader: boolean): EtcdFault {
-  return {
-    kind,
-    async run(context, random) {
-      const { scenario } = context;
-      const leader = await leaderOf(scenario);
-      if (leader === undefined) return false;
-      const { ids } = scenario.peers;
-      const at = isLeader ? leader : (leader + pick(random, [1, 2])) % ids.length;
-      context.begin(kind);
-      scenario.peers.cutOff(ids[at] as string);
-      await context.sleep(between(random, 50, LONG));
-      scenario.peers.heal();
-      context.end(kind);
-      return true;
-    },
-  };
-}
+type Context = Parameters<EtcdFault['run']>[0];
 
-/** A fault that is one request to the leader. False if it was not possible then. */
-function asked(
+/** A fault that needs the place of the leader. False if it was not possible then. */
+function ofLeader(
   kind: string,
-  request: (scenario: EtcdScenario, leader: string, random: Random) => Promise<unknown>,
+  run: (context: Context, leader: number, random: Random) => Promise<boolean>,
 ): EtcdFault {
   return {
     kind,
     async run(context, random) {
-      const { scenario } = context;
-      const leader = await leaderOf(scenario);
+      const leader = await leaderOf(context.scenario);
       if (leader === undefined) return false;
-      try {
-        await request(scenario, scenario.cluster.endpoints[leader] as string, random);
-      } catch {
-        return false;
-      }
-      context.once(kind);
-      return true;
+      return run(context, leader, random);
     },
   };
+}
+
+/** A member loses all messages of the others, and its clients still reach it. */
+function cutOff(kind: string, isLeader: boolean): EtcdFault {
+  return ofLeader(kind, async (context, leader, random) => {
+    const { peers } = context.scenario;
+    const at = isLeader ? leader : (leader + pick(random, [1, 2])) % peers.ids.length;
+    context.begin(kind);
+    peers.cutOff(peers.ids[at] as string);
+    await context.sleep(between(random, 50, LONG));
+    peers.heal();
+    context.end(kind);
+    return true;
+  });
+}
+
+/** A fault that is one request to the leader. */
+function asked(
+  kind: string,
+  request: (scenario: EtcdScenario, leader: string, random: Random) => Promise<unknown>,
+): EtcdFault {
+  return ofLeader(kind, async (context, leader, random) => {
+    const { scenario } = context;
+    try {
+      await request(scenario, scenario.cluster.endpoints[leader] as string, random);
+    } catch {
+      return false;
+    }
+    context.once(kind);
+    return true;
+  });
 }
 
 const moved = asked('leader moved', async ({ peers }, leader, random) => {

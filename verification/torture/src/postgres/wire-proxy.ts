@@ -4,30 +4,13 @@
  * statements that arrive after their client has given up, and closed connections.
  */
 import { connect, createServer, type Server as Listener, type Socket } from 'node:net';
-import type { Direction } from 'holdfast-testkit';
+import { type Faults, ProxyFaults } from '../proxy-faults.js';
 
 /** Type and length of a message. */
 const HEADER = 5;
 const NOTIFICATION = 'A'.charCodeAt(0);
 /** The end of an answer. */
 const READY = 'Z'.charCodeAt(0);
-
-/** What the proxy does to its connections at the moment. */
-interface Faults {
-  requests: boolean;
-  replies: boolean;
-  messages: boolean;
-  refuses: boolean;
-  holds: boolean;
-  late: number;
-  /** Called at the end of an answer: whether it is lost. */
-  loses: () => 'cut' | 'silence' | undefined;
-}
-
-const NO_FAULTS: Faults = {
-  ...{ requests: false, replies: false, messages: false, refuses: false, holds: false, late: 0 },
-  loses: () => undefined,
-};
 
 class Link {
   readonly #client: Socket;
@@ -111,18 +94,19 @@ class Link {
   }
 }
 
-export class WireProxy implements AsyncDisposable {
+export class WireProxy extends ProxyFaults implements AsyncDisposable {
   readonly port: number;
   readonly #listener: Listener;
   readonly #links = new Set<Link>();
-  readonly #faults: Faults = { ...NO_FAULTS };
+  #refuses = false;
 
   private constructor(listener: Listener, path: string) {
+    super();
     this.#listener = listener;
     this.port = (listener.address() as { port: number }).port;
     listener.on('connection', (socket) => {
-      if (this.#faults.refuses) return void socket.on('error', () => undefined).destroy();
-      const link = new Link(socket, path, this.#faults, () => this.#links.delete(link));
+      if (this.#refuses) return void socket.on('error', () => undefined).destroy();
+      const link = new Link(socket, path, this.faults, () => this.#links.delete(link));
       this.#links.add(link);
     });
   }
@@ -137,28 +121,6 @@ export class WireProxy implements AsyncDisposable {
     return new WireProxy(listener, path);
   }
 
-  blackhole(direction: Direction): void {
-    this.#faults.requests ||= direction !== 'replies';
-    this.#faults.replies ||= direction !== 'requests';
-  }
-
-  /** Statements arrive when the fault ends, also those of a connection that was closed. */
-  holdRequests(): void {
-    this.#faults.holds = true;
-  }
-
-  loseReplies(loses: Faults['loses']): void {
-    this.#faults.loses = loses;
-  }
-
-  delayReplies(ms: number): void {
-    this.#faults.late = ms;
-  }
-
-  dropMessages(): void {
-    this.#faults.messages = true;
-  }
-
   /** The connections for messages lose all bytes, and stay open. */
   silenceListening(): void {
     for (const link of this.#links) if (link.listens) link.die();
@@ -169,16 +131,17 @@ export class WireProxy implements AsyncDisposable {
   }
 
   refuse(): void {
-    this.#faults.refuses = true;
+    this.#refuses = true;
   }
 
-  heal(): void {
-    Object.assign(this.#faults, NO_FAULTS);
+  override heal(): void {
+    super.heal();
+    this.#refuses = false;
     for (const link of this.#links) link.heal();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#faults.refuses = true;
+    this.#refuses = true;
     const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()));
     this.cut();
     await closed;
