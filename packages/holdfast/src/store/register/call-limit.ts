@@ -80,6 +80,9 @@ export function limited(register: Register, clock: Clock, timeout: number): Regi
     ...(register.swapMany && {
       swapMany: (swaps) => within('swapMany', answers(register.swapMany?.(swaps))),
     }),
+    ...(register.examine && {
+      examine: () => within('examine', answers(register.examine?.())),
+    }),
     ...(register.alive && {
       alive: (channels) => within('alive', answers(register.alive?.(channels))),
     }),

@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewReply, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../base/prefix.js';
+import type { Examination } from '../finding.js';
 import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
@@ -91,6 +92,14 @@ export class RegisterStore implements Store {
 
   trouble(): string | undefined {
     return this.#register.trouble?.();
+  }
+
+  async examine(): Promise<Examination> {
+    try {
+      return { findings: (await this.#parts.register.examine?.()) ?? [], servers: [] };
+    } catch (error) {
+      throw failureOf(error);
+    }
   }
 
   async written(): Promise<void> {
