@@ -49,7 +49,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   heardAt: number;
   /** Why the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
-  /** Grants whose leases were over when the reply arrived. */
   #late = 0;
   /** Whether a request is under way, or waits for its turn (`Requests.post`). */
   asking: 'sent' | 'waits' | false = false;

@@ -1,6 +1,6 @@
 /**
- * Creates the parts of one `Holdfast` and connects them: requests, watchdog, acquisitions, cleanup.
- * The primitives use it to acquire, release and close.
+ * Creates the parts of one `Holdfast`, connects and closes them: requests, watchdog, acquisitions,
+ * cleanup. The primitives find them here.
  */
 import type { Clock } from '../base/clock.js';
 import type { CorePart, PartHost } from './core-part.js';

@@ -104,7 +104,6 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
     this.ticket = ticket;
   }
 
-  /** Withdraws the entries whose tasks its root serves. Nothing may end the root before. */
   withdraw(): void {
     for (const withdraw of this.owed.splice(0)) withdraw();
   }
@@ -177,14 +176,12 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
     if (this.size > 0 && this.timer === undefined) this.#events.waits(this);
   }
 
-  /** Called by the root when it ends in this process. */
   ended(root: Root): void {
     if (this.root !== root) return;
     this.root = undefined;
     this.#events.left(this);
   }
 
-  /** A failure, or an answer that leaves the root in the queue. */
   progress(trouble: unknown): void {
     for (const { request } of this.all()) request.onProgress?.(trouble);
   }
@@ -232,7 +229,6 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
  * does loops over them. An empty queue may stay for the next acquisition.
  */
 export class KeyQueue {
-  /** The tasks that wait, in all of its queues. */
   tasks = 0;
   /** The queues of tasks that may be overtaken. Only this class writes it. */
   readonly shared: RootQueue[] = [];
@@ -245,7 +241,6 @@ export class KeyQueue {
     return this.#fair?.size ?? 0;
   }
 
-  /** The fair ones in the order in which they began. */
   *all(): Iterable<RootQueue> {
     yield* this.shared;
     if (this.#fair !== undefined) yield* this.#fair;
@@ -287,7 +282,6 @@ export class KeyQueue {
     return joins ? last : undefined;
   }
 
-  /** Its entry is directly behind another one in the queue of the store. */
   stands(queue: RootQueue, { ahead }: Acquisition): void {
     if (!queue.fair || ahead === '') return;
     this.#behind ??= new Map();

@@ -80,10 +80,7 @@ export function requestAt(root: Root): number {
   return !renewal.busy && (root.renews || root.doubted) ? renewal.at : NEVER;
 }
 
-/**
- * True if it needs nothing but renewals: no callback, no end by `maxHold`, and certainly held for
- * about its ttl.
- */
+/** See the head of this file. */
 function isUsual({ ttl, hold, renewal, doubted, storeUntil }: Root, now: number): boolean {
   const { renewed, terms } = hold;
   if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
@@ -157,7 +154,6 @@ export class Schedule {
   /** Another task has the root: its renewals go on. */
   passed(root: Root, now: number): void {
     const { group } = root.renewal;
-    // a lease in a group stays there if its hold needs nothing but renewals
     if (group?.sent === false && isUsual(root, now)) return;
     this.plan(root);
   }

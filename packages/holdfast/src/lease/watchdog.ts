@@ -72,9 +72,8 @@ export class Watchdog {
   }
 
   /**
-   * Extends a lease at once that was granted with much less than its length, before its holder's
-   * code can block the event loop. Resolves when the request has been written; `undefined` if none
-   * is needed.
+   * Before the holder's code can block the event loop. Resolves when the request has been written;
+   * `undefined` if none is needed.
    */
   #claim(root: Root, now: number): Promise<void> | undefined {
     const { hold, renewal } = root;
@@ -134,7 +133,6 @@ export class Watchdog {
     return false;
   }
 
-  /** Waits for the decision about a lease in doubt. */
   async verified(hold: Hold): Promise<boolean> {
     while (!this.believes(hold)) {
       if (hold.state !== 'held') return false;
@@ -231,7 +229,6 @@ export class Watchdog {
     this.#renewed(root, left, this.#clock.now());
   }
 
-  /** Renews leases of one ttl, or verifies leases in doubt. */
   async #askTogether(roots: readonly Root[], doubted: boolean): Promise<void> {
     const { ttl } = roots[0] as Root;
     const { inquiries } = this;
@@ -296,7 +293,6 @@ export class Watchdog {
   }
 }
 
-/** Resolves when it is certain whether a root is held. */
 function decision({ renewal }: Root): Promise<void> {
   return new Promise((resolve) => {
     renewal.waiting ??= [];

@@ -36,10 +36,7 @@ export class AbandonedAcquisitions {
     this.#lateDuplicates.follow(what.key, what.id);
   }
 
-  /**
-   * @param lasts how long, in ms, the store may have something of it
-   * @param mayBeDuplicated whether a late duplicate may still arrive
-   */
+  /** @param lasts how long, in ms, the store may have something of it */
   withdraw(what: Abandoned, lasts: number, mayBeDuplicated: boolean): void {
     if (mayBeDuplicated) this.follow(what);
     else this.#remember(what);

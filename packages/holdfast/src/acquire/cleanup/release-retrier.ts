@@ -85,7 +85,6 @@ export class Attempts extends Link implements Receiver<Reply> {
    */
   sends(_waited: boolean): void {}
 
-  /** An attempt had no answer. */
   missed(_error: unknown): void {}
 
   join(until: number, told: Told): void {
@@ -157,10 +156,7 @@ export class ReleaseRetrier {
     return this.withdrawals.find(id) ?? this.#ends.find(id);
   }
 
-  /**
-   * Goes on after a first attempt that has not decided.
-   * @param first that attempt
-   */
+  /** Goes on after a first attempt that has not decided. */
   async goOn(attempts: Attempts, first: Promise<Reply>): Promise<void> {
     this.over(attempts, await this.#tryUntil(attempts, first));
   }
