@@ -203,6 +203,27 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: ['--draw', 'overload', '--seed', '37'],
     as: /feeds/,
   },
+  'never asks again at a gate with many others': {
+    file: 'primitives/gates/gate-queue.js',
+    from: 'Math.min(WINDOWS_MAX,',
+    to: 'Math.max(1e6,',
+    shown: ['--draw', 'gates', '--seeds', '4'],
+    as: /stuck/,
+  },
+  'asks in each claim window at a gate with many others': {
+    file: 'primitives/gates/gate-queue.js',
+    from: 'windows <= 1 ?',
+    to: 'windows <= 1e6 ?',
+    shown: ['--draw', 'gates', '--seeds', '4'],
+    as: /polls/,
+  },
+  'keeps no arrival at a barrier alive': {
+    file: 'primitives/gates/gate-waiters.js',
+    from: 'rank }) => rank >= 0',
+    to: 'rank }) => rank > 1e9',
+    shown: ['--draw', 'gates', '--seed', '5'],
+    as: /is broken/,
+  },
   'polls a slow server as often as a fast one': {
     file: 'acquire/reply-delay.js',
     from: 'const FACTOR_MAX = 4;',
@@ -277,6 +298,7 @@ describe('the simulator', () => {
   it.each([
     ['steps', 3],
     ['overload', 3],
+    ['gates', 4],
   ])('finds no violation in plans of the sort %s', async (sort, seeds) => {
     const { passed, output } = await simulate(['--draw', sort, '--seeds', `${seeds}`]);
     expect(output).toContain('0 violations');

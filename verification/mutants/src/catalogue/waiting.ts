@@ -118,7 +118,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'Math.max(1e6,',
       },
     ],
-    elsewhere: 'test/unit/idle-gates.test.ts',
+    elsewhere: 'test/unit/idle-gates.test.ts, plans `gates` of the simulator',
   },
   {
     name: 'a wait limit that passes while a waiter at a gate rests',

@@ -6,6 +6,7 @@ import { Random } from '../base/random.js';
 import type { Network } from '../net/path.js';
 import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
+import { gatesOf } from './gates.js';
 import { machine } from './machines.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import { overloadOf } from './overload.js';
@@ -47,8 +48,9 @@ const SHARES: readonly Profile[] = [
 const SPECIAL: Readonly<Record<Special, { share: number; plan: (seed: number) => Plan }>> = {
   steps: { share: 0.01, plan: stepsOf },
   overload: { share: 0.01, plan: overloadOf },
+  gates: { share: 0, plan: gatesOf },
 };
-export type Special = 'steps' | 'overload';
+export type Special = 'steps' | 'overload' | 'gates';
 
 export function isSpecial(name: string): name is Special {
   return name in SPECIAL;

@@ -164,6 +164,8 @@ export interface Plan {
   readonly faults: readonly FaultPlan[];
   /** The time that the server and the event loops need, in ms. */
   readonly load?: Load;
+  /** The commands and messages that the server may execute; any number if unset. */
+  readonly most?: number;
   /** Kinds of violations that are not reported, to find others in a library with known ones. */
   readonly ignores?: readonly string[];
   /** When the last fault is over. */
