@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type Change,
   Collector,
+  type Finding,
   type MessageListener,
   type Register,
   RegisterError,
@@ -22,6 +23,7 @@ import {
 } from 'holdfast/register';
 import type { Driver, Kind, Row } from './driver.js';
 import { failureOf, meaningOf } from './failures.js';
+import { EXAMINATION, findingsOf } from './findings.js';
 import { channelOf, Listening } from './listening.js';
 import {
   arrayOf,
@@ -101,6 +103,11 @@ export class PostgresRegister implements Register {
       }
       if (rows.length < SCAN_ROWS) return;
     }
+  }
+
+  async examine(): Promise<readonly Finding[]> {
+    const rows = await this.#query(EXAMINATION, [quoted(this.#table)]);
+    return rows.flatMap(findingsOf);
   }
 
   /** Ends the connection for statements. That for messages ends with its last channel. */

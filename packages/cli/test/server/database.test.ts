@@ -16,7 +16,7 @@ const urlOf = (user: string): string => {
 };
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await startPostgres({ settings: { fsync: 'on' } });
   admin = new Client(server.connection);
   await admin.connect();
   await createTable(admin);

@@ -116,6 +116,10 @@ describe('the doctor', () => {
     expect(await partly.examine()).toMatchObject([
       { code: 'etcd:other-members', severity: 'danger' },
     ]);
+    const holdfast = new Holdfast(etcd(first));
+    const { findings } = await holdfast.doctor();
+    expect(findings.map(({ code }) => code)).toEqual(['etcd:other-members']);
+    await holdfast.close();
     const gone = new EtcdRegister([first, second, 'http://127.0.0.1:9'], settingsOf({}));
     expect(await gone.examine()).toMatchObject([
       { code: 'etcd:no-answer', severity: 'warning', server: 'http://127.0.0.1:9' },
