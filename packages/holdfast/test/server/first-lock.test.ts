@@ -1,4 +1,4 @@
-/** The first lock of the page of each store: its program runs as it is there, and ends by itself. */
+/** The first lock of the page of each store: its program runs as it is there, and ends itself. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
