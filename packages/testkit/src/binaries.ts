@@ -18,7 +18,7 @@ const run = promisify(execFile);
 export type ServerName = 'redis' | 'valkey';
 
 /** All programs that the tests fetch. `redis-6` is older than Holdfast needs. */
-export type ProgramName = ServerName | 'redis-6' | 'mariadb' | 'etcd' | CollectorName;
+export type ProgramName = ServerName | 'redis-6' | 'mariadb' | 'etcd' | 'pgbouncer' | CollectorName;
 
 /** The programs that collect metrics. */
 type CollectorName = 'prometheus' | 'victoria-metrics';
@@ -98,6 +98,7 @@ const VERSION: Readonly<Record<ProgramName, RegExp>> = {
   'redis-6': /^Redis server v=(6\.\S+)/im,
   valkey: /^Valkey server v=(\S+)/im,
   mariadb: /\sVer (\S+)-MariaDB/,
+  pgbouncer: /^PgBouncer (\S+)/im,
   etcd: /^etcd Version: (3\.[4-9]\S*|3\.\d\d\S*)/m,
   prometheus: /^prometheus, version ((?:2\.[4-9]\d|[3-9]|\d\d)\.\S+)/m,
   // that of Debian does not know its version
@@ -108,7 +109,7 @@ const isServer = (name: ProgramName): boolean => !COLLECTORS.includes(name);
 
 function executable(name: ProgramName): string {
   if (name === 'mariadb') return 'mariadbd';
-  if (name === 'etcd') return 'etcd';
+  if (name === 'etcd' || name === 'pgbouncer') return name;
   return isServer(name) ? `${name}-server` : name;
 }
 

@@ -46,6 +46,17 @@ const MARIADB = [
   'liburing2',
 ];
 
+/** Needed by PgBouncer in addition. */
+const PGBOUNCER = [
+  'libaudit1',
+  'libc-ares2',
+  'libcap-ng0',
+  'libcares2',
+  'libevent-2.1-7',
+  'libevent-2.1-7t64',
+  'libpam0g',
+];
+
 /** Where a program is in Debian's packages. */
 interface Packaged {
   readonly packages: readonly string[];
@@ -70,6 +81,10 @@ function packaged(name: string): Packaged {
   if (name === 'etcd') {
     const [packages, file] = [['etcd-server'], 'usr/bin/etcd'];
     return { packages, file, argv0: 'etcd', libraries: ['libc6'] };
+  }
+  if (name === 'pgbouncer') {
+    const [packages, file] = [['pgbouncer'], 'usr/sbin/pgbouncer'];
+    return { packages, file, argv0: 'pgbouncer', libraries: [...LIBRARIES, ...PGBOUNCER] };
   }
   if (name === 'redis-6') {
     // the loader of that suite has no option for `argv[0]`

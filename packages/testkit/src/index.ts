@@ -20,6 +20,7 @@ export {
   startVictoriaMetrics,
 } from './collectors.js';
 export { type ClockShim, makeClockShim } from './clock-shim.js';
+export { type Pgbouncer, startPgbouncer } from './pgbouncer.js';
 export { type Etcd, type EtcdMember, type EtcdOptions, startEtcd } from './etcd.js';
 export { type MariaDb, startMariaDb } from './mariadb.js';
 export { type FullDisk, makeFullDisk } from './full-disk.js';
