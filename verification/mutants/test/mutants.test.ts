@@ -1,8 +1,8 @@
 /**
  * A part of the catalogue: the simulator finds every mistake that is not rare. It runs the compiled
- * code; `npm run mutants` runs all mutants. The unchanged library passes the same seeds of one server
- * in `sim.test.ts`; here it runs the known seeds beyond them, and a few, so that the search itself
- * is known to end without a finding.
+ * code; `npm run mutants` runs all mutants. The unchanged library passes the same seeds of one
+ * server in `sim.test.ts`; here it runs the known seeds beyond them, and a few, so that the search
+ * itself is known to end without a finding.
  */
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';

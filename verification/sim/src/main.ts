@@ -13,8 +13,8 @@
  *   npm run sim -- --draw steps --seeds 100    runs plans of one sort: steps
  *   npm run sim -- --seeds 60 --calls FILE     writes which public methods and options they use
  *   npm run sim -- --quorum --seeds 100        runs seeds of a simulated quorum of servers
- *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one fails;
- *                                              the first of them is 1, or that of --from
+ *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one
+ *                                              fails; the first of them is 1, or that of --from
  *
  * `HOLDFAST_DIST=DIR node verification/sim/dist/main.js --seeds 200` runs another compiled copy of
  * the library (one with a planted fault), and builds nothing. The exit code is 1 after a

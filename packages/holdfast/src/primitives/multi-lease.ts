@@ -158,7 +158,7 @@ export class MultiLease implements AsyncDisposable {
     return found.has('lost') ? 'lost' : found.has('kept') ? 'kept' : 'freed';
   }
 
-  /** Extends until all last for `ms`: the lease of the first answer may last for less by the last. */
+  /** Extends until all last for `ms`: by the last answer, the first lease may last for less. */
   async #lasting(ms: number, what: (lease: Lease) => Promise<number>): Promise<number> {
     await this.#each(what);
     for (let tries = 1; this.remaining < ms && tries < EXTENSIONS_MAX; tries++) {

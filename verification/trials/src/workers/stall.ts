@@ -9,7 +9,7 @@ export const PLACES = ['timer', 'immediate', 'microtask', 'reply'] as const;
 export interface Stall {
   readonly ms: number;
   readonly place: (typeof PLACES)[number];
-  /** For so many ms the leases are renewed just before, so no renewal is on its way; 0: as it is. */
+  /** The leases are renewed for so many ms just before, so no renewal is on its way; 0: not. */
   readonly renewed: number;
 }
 
