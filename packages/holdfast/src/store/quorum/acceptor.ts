@@ -90,7 +90,7 @@ export interface Proposal {
   /** In ms. */
   readonly keep: number;
   readonly fence: number;
-  /** A server with full memory may refuse a longer state. */
+  /** A server with full memory may refuse it: the state is longer, by more than renewed times. */
   readonly grows: boolean;
   /** Published with the value's ballot before the text, if the value is accepted. */
   readonly messages: readonly Message[];

@@ -210,7 +210,7 @@ export class QuorumRegister implements PeerRegister {
     const next = { state, fence, messages, keep: forgetAt + MARGIN };
     const record = changed(open.base, version, this.#own, next);
     const delivery = deliveryOf(record, change, new Set(this.#listeners.keys()));
-    const grows = open.base.state.length < state.length;
+    const grows = change.renews !== true && open.base.state.length < state.length;
     const made = await this.#accept(key, version, record, { ...delivery, grows });
     if (typeof made !== 'string') {
       if (!made.open && made.agreed.length === 0) {

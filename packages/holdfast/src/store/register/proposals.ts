@@ -339,6 +339,7 @@ export class Proposals {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
       fence: fenceOf(this.#key, engine),
+      renews: batch.every(({ command: { op } }) => op === 'renew'),
       grants: hasGrant(current.fences, fences),
       messages: messagesOf(pushes, late),
       answers: answersTo(batch, applied, register.peers),
