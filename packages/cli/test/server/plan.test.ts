@@ -106,6 +106,13 @@ function far(planned: Partial<Seen>, seen: Seen): string[] {
     .map((name) => `${name}: planned ${planned[name]}, seen ${seen[name]}`);
 }
 
+/** The differences of the first time that has none, or of the last time. */
+async function onceNear(differences: () => Promise<string[]>): Promise<string[]> {
+  let found = await differences();
+  for (let times = 1; found.length > 0 && times < TIMES_MAX; times++) found = await differences();
+  return found;
+}
+
 /** What the plan says of a load that has lasted for `ms`. */
 function planned(load: Partial<Load>, ms = 1000): Seen {
   const { commands, connections, serverMemory } = plan({ ...LOAD, ...load });
@@ -146,7 +153,7 @@ describe('plan', () => {
     expect(far({ commands, connections }, seen)).toEqual([]);
   });
 
-  it('of leases that are renewed', async () => {
+  it('of leases that are renewed', LONG, async () => {
     const on = await servers(1);
     const ttl = 4000;
     const instances = await processes(on, 2, { ttl });
@@ -159,13 +166,17 @@ describe('plan', () => {
     const renewals = (): number => instances.reduce((sum, one) => sum + one.stats().renewals, 0);
     const reached = (count: number) => (): boolean => renewals() >= count;
     await until(reached(locks), { within: 20_000, every: 10, what: 'the first renewal of all' });
-    const [before, start] = [await read(on), renewals()];
-    const end = start + 3 * locks;
-    await until(reached(end), { within: 20_000, every: 10, what: 'three renewals of all' });
-    const seen = since(before, await read(on));
-    // the plan says when; the test counts for as long as the renewals take
-    const ms = (0.55 * ttl * (renewals() - start)) / locks;
-    expect(far(planned({ processes: 2, locks, ttl }, ms), seen)).toEqual([]);
+    const differences = async (): Promise<string[]> => {
+      const [before, start] = [await read(on), renewals()];
+      const end = start + 3 * locks;
+      await until(reached(end), { within: 20_000, every: 10, what: 'three renewals of all' });
+      const seen = since(before, await read(on));
+      // the plan says when; the test counts for as long as the renewals take
+      const ms = (0.55 * ttl * (renewals() - start)) / locks;
+      return far(planned({ processes: 2, locks, ttl }, ms), seen);
+    };
+    // a connection may be replaced meanwhile
+    expect(await onceNear(differences)).toEqual([]);
   });
 
   it('of waiters that wait for a lock that stays held', LONG, async () => {
@@ -197,9 +208,7 @@ describe('plan', () => {
       return far(planned(load, 10_000), since(before, await read(on)));
     };
     // some waiters pause for longer while the store, or their process, is slow
-    let found = await differences();
-    for (let times = 1; found.length > 0 && times < TIMES_MAX; times++) found = await differences();
-    expect(found).toEqual([]);
+    expect(await onceNear(differences)).toEqual([]);
     gone.abort();
     await settled;
   });

@@ -1,5 +1,5 @@
 /** Many calls in one turn of the event loop of one process, on real servers. */
-import { startCluster } from 'holdfast-testkit';
+import { paced, startCluster } from 'holdfast-testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
 import {
@@ -43,7 +43,7 @@ async function burst(holdfast: Holdfast, count: number): Promise<void> {
   expect(await results(leases.map((lease) => lease.release()))).toEqual({ freed: count });
 }
 
-const settings = { ttl: 60_000, retention: 180_000 };
+const settings = { ttl: 60_000, retention: 180_000, requestTimeout: paced(2000) };
 
 describe('100,000 acquisitions and releases of one turn', () => {
   it('succeed', { timeout: LIMIT_MS }, async () => {

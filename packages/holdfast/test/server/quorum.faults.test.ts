@@ -25,6 +25,8 @@ const SHORT = {
 };
 /** The time without an answer after which a server is not waited for. */
 const TIMEOUT = paced(100);
+/** All servers answer in time. */
+const PATIENT = { durable: true, serverTimeout: 10_000 };
 let servers: Server[] = [];
 
 beforeAll(async () => {
@@ -198,7 +200,7 @@ describe('a server that restarts without its memory', () => {
 });
 
 it('leases are renewed and released while the memory of the servers is full', async () => {
-  const holdfast = await open(3);
+  const holdfast = await open(3, PATIENT);
   const [held, other] = [freshKey(), freshKey()];
   const lease = await holdfast.mutex(held).acquire();
   await holdfast.mutex(other).acquire({ ttl: 60_000 });
@@ -219,7 +221,7 @@ it('leases are renewed and released while the memory of the servers is full', as
 describe('at the first use', () => {
   const refused = async (clients: Promise<object[]>, text: RegExp): Promise<void> => {
     const opened = (await clients) as Awaited<ReturnType<typeof openClients>>;
-    const holdfast = await made.across(Promise.resolve(opened), SHORT);
+    const holdfast = await made.across(Promise.resolve(opened), SHORT, PATIENT);
     const error = await failure(holdfast.mutex(freshKey()).tryAcquire(), 'HOLDFAST_REFUSED');
     expect(error.message).toMatch(text);
   };

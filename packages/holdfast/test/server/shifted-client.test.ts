@@ -2,16 +2,18 @@
  * A client that gives replies to the wrong commands: node-redis 5.12.1 does so after a reset of its
  * connection while its process is busy. `children/shifted.mjs` has the work.
  */
-import { paced, spawnWorker, startProxy, startServer } from 'holdfast-testkit';
+import { type Message, paced, spawnWorker, startProxy, startServer } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { freshKey } from '../suites/helpers.js';
+import { untilShown } from '../support/until-shown.js';
 
 /** About one reset in six shifts the replies: with so many, a miss is less likely than 1 in 10⁹. */
 const ROUNDS = 120;
 
-const TIMEOUT = { timeout: paced(120_000) };
+const TIMEOUT = { timeout: paced(240_000) };
 
-it('no reply of a client out of step is believed, and the client is named', TIMEOUT, async () => {
+/** One client that gets out of step. Resolves to what its program saw of the library. */
+async function outOfStep(): Promise<Message> {
   await using server = await startServer({ server: 'redis' });
   await using proxy = await startProxy(server);
   const setting = {
@@ -31,12 +33,23 @@ it('no reply of a client out of step is believed, and the client is named', TIME
     }
   })().catch(() => undefined);
   const done = await worker.next('done', { within: paced(90_000) });
-  // the control: the client was out of step in the eyes of the program
-  expect(done).toMatchObject({ shifted: true });
-  expect(done['violations']).toEqual([]);
-  const text = expect.stringContaining('node-redis gave this command the reply to another one');
-  expect(done['failures']).toContainEqual(text);
-  expect(done['warnings']).toContainEqual(expect.stringMatching(/^HOLDFAST_OUT_OF_STEP: /));
   worker.kill();
   await resets;
+  return done;
+}
+
+it('no reply of a client out of step is believed, and the client is named', TIMEOUT, async () => {
+  // in some runs only commands of the program get wrong replies
+  await untilShown(['failure', 'warning'], async () => {
+    const done = await outOfStep();
+    // the control: the client was out of step in the eyes of the program
+    expect(done).toMatchObject({ shifted: true });
+    expect(done['violations']).toEqual([]);
+    const [failures, warnings] = [done['failures'] as string[], done['warnings'] as string[]];
+    const text = 'node-redis gave this command the reply to another one';
+    return [
+      ...(failures.some((failure) => failure.includes(text)) ? ['failure'] : []),
+      ...(warnings.some((one) => one.startsWith('HOLDFAST_OUT_OF_STEP: ')) ? ['warning'] : []),
+    ];
+  });
 });

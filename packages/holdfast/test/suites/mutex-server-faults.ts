@@ -1,5 +1,5 @@
 /** A server that loses its scripts or all its data. Only on backends with a server. */
-import { until } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { aborted, freshKey, queued, Watch } from './helpers.js';
@@ -50,7 +50,7 @@ export function mutexServerFaults(backend: Backend): void {
   });
 
   it('serves waiters across a restart that loses all data', async () => {
-    const quick = { ttl: 1000, claimWindow: 200 };
+    const quick = { ttl: paced(1000), claimWindow: paced(200) };
     const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make(quick)));
     const [holder, ...others] = instances as [(typeof instances)[0], ...typeof instances];
     const key = freshKey();
