@@ -48,11 +48,41 @@ const SCRIPTS: readonly (Op | 'acquireMany' | 'releaseMany' | 'inspectMany')[] =
 /** A message published here after a sequence arrives after all pushes of the sequence. */
 const SYNC = 'differential-sync';
 
-export type Scripts = Readonly<Record<string, { sha: string; source: string }>>;
+interface Script {
+  readonly sha: string;
+  readonly source: string;
+}
+
+export type Scripts = Readonly<Record<string, Script>>;
 
 /** The file of a command's script. */
 export function scriptOf(op: string): string {
   return `${op}.lua`;
+}
+
+/** The files of each script. A planted fault changes some of them. */
+const FILES = new Map<string, ReadonlySet<string>>(
+  SCRIPTS.map((op) => [op, new Set(pieces(FOLDER + scriptOf(op)).map(({ file }) => file))]),
+);
+
+/** The name of the script that reads the whole state of a key. */
+const STATE = 'state';
+
+/** The scripts without a fault, which each server gets once. */
+const unchanged = new WeakMap<Redis, Promise<Scripts>>();
+
+async function load(redis: Redis, op: string, replace: Record<string, string>): Promise<Script> {
+  const { source } = loadScript(FOLDER + scriptOf(op), {
+    replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...replace },
+  });
+  return { source, sha: (await redis.script('LOAD', source)) as string };
+}
+
+async function loadUnchanged(redis: Redis): Promise<Scripts> {
+  const scripts: Record<string, Script> = {};
+  for (const op of SCRIPTS) scripts[op] = await load(redis, op, {});
+  scripts[STATE] = { source: DUMP, sha: (await redis.script('LOAD', DUMP)) as string };
+  return scripts;
 }
 
 /** Loads the scripts with a virtual clock into a server. `replace` changes the text of files. */
@@ -60,15 +90,12 @@ export async function loadScripts(
   redis: Redis,
   replace: Record<string, string> = {},
 ): Promise<Scripts> {
-  const scripts: Record<string, { sha: string; source: string }> = {};
-  for (const op of SCRIPTS) {
-    const script = scriptOf(op);
-    const files = new Set(pieces(`${FOLDER}${script}`).map(({ file }) => file));
-    const own = Object.fromEntries(Object.entries(replace).filter(([file]) => files.has(file)));
-    const { source } = loadScript(`${FOLDER}${script}`, {
-      replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
-    });
-    scripts[op] = { source, sha: (await redis.script('LOAD', source)) as string };
+  let plain = unchanged.get(redis);
+  if (plain === undefined) unchanged.set(redis, (plain = loadUnchanged(redis)));
+  const scripts: Record<string, Script> = { ...(await plain) };
+  for (const [op, files] of FILES) {
+    const own = Object.entries(replace).filter(([file]) => files.has(file));
+    if (own.length > 0) scripts[op] = await load(redis, op, Object.fromEntries(own));
   }
   return scripts;
 }
@@ -133,7 +160,7 @@ export class Differential {
     const pipeline = this.#redis.pipeline();
     const places: number[] = [];
     const send = (script: string, { keys, args }: Call, now: number): void => {
-      const { sha } = this.#scripts[script] as { sha: string };
+      const { sha } = this.#scripts[script] as Script;
       const proof = proofOf(pipeline.length);
       pipeline.evalsha(sha, keys.length + 1, ...keys, `${now}`, ...args, proof);
     };
@@ -145,7 +172,8 @@ export class Differential {
       if (!isOfSeveral(command, index)) send(command.op, callOf(prefix, command), now);
       else send(`${command.op}Many`, callOfTwo(prefix, command, index), now);
     }
-    for (const key of KEYS) pipeline.eval(DUMP, 3, ...keysOf(prefix, key));
+    const state = this.#scripts[STATE] as Script;
+    for (const key of KEYS) pipeline.evalsha(state.sha, 3, ...keysOf(prefix, key));
     pipeline.publish(SYNC, prefix);
     const allHeard = this.#heardOf(prefix);
     const answers = (await pipeline.exec()) as [Error | null, unknown][];

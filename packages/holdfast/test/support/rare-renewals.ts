@@ -1,4 +1,4 @@
-/** Short sequences of `renewMany` that random traffic seldom draws. See `rare.ts`. */
+/** Short sequences of renewals that random traffic seldom draws. See `rare.ts`. */
 import type { Acquire } from '../../src/engine/commands.js';
 import { asking } from './crowds.js';
 import { literally, type Step } from './traffic.js';
@@ -17,6 +17,13 @@ const renewAll = (ms: number, kept = retention, ttl = 1000): Step => ({
   ids: [],
   again: true,
 });
+
+/** After `us`, the lease `a` is renewed alone. */
+const renew = (us: number, ttl: number, channel?: string): Step =>
+  literally(
+    { op: 'renew', key: 'k1', id: 'a', ttl, retention, ...(channel !== undefined && { channel }) },
+    us,
+  );
 
 export const rareRenewals: readonly (readonly [name: string, steps: readonly Step[]])[] = [
   ['the only lease of a mutex: the expiry of the key stays', [ask('a', one), renewAll(10)]],
@@ -50,4 +57,7 @@ export const rareRenewals: readonly (readonly [name: string, steps: readonly Ste
   ['the lease of an owner', [ask('a', { ...one, owner: 'o' }), renewAll(10)]],
   ['a longer lease', [ask('a', { ...one, ttl: 5000 }), renewAll(10)]],
   ['a lease that has ended', [ask('a', one), ask('b', one), renewAll(1000)]],
+  ['a channel for the only lease of a mutex', [ask('a', one), renew(10, 1000, 'live-1')]],
+  ['the only lease of a mutex, which has ended', [ask('a', { ...one, ttl: 10 }), renew(1e5, 1000)]],
+  ['a shorter ttl for the only lease', [ask('a', { ...one, ttl: 5000 }), renew(10, 1000)]],
 ];
