@@ -135,7 +135,7 @@ export class Gate {
     }
   }
 
-  /** Never shortens the life of an arrival. To save writes, the gate's end moves seldom. */
+  /** Never shortens the life of an arrival. The gate's end moves seldom, to save writes. */
   extend(id: string, expires: Micros): void {
     const later = Math.max(this.expiries.score(id) ?? 0, expires);
     this.expiries.set(id, later);

@@ -8,9 +8,8 @@
  * The reply to a poll allows a pause, longer with the distance from the head, at most `PERIODS_MAX`
  * periods: n processes send at most about 19 + n / 16 polls in a period. The store adds the pause
  * to the time of allowed silence. A pause needs `PROCESSES` other processes near the head, which
- * notice lost grants and ended leases. If nothing was granted since its last command, a process
- * gets its last pause again, without a look at its place, until an interval of `SAME` periods ends:
- * so it notices in time that those in front have left.
+ * notice lost grants and ended leases. Until an interval of `SAME` periods ends, a process gets the
+ * same pause again without a look at its place, if nothing was granted since its last command.
  *
  * A command asks paused processes to poll at once:
  *
@@ -39,7 +38,6 @@ const NEXT = 8;
 const FIRST = 128;
 /** Claim windows within which an asked process answers. */
 const ANSWER_WINDOWS = 2;
-/** The places of all processes are looked up anew in each interval of so many periods. */
 const SAME = 64;
 
 export function pauseOf({ queue }: Resource, id: string, period: number): number {
@@ -51,11 +49,7 @@ export function pauseOf({ queue }: Resource, id: string, period: number): number
   return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
 }
 
-/**
- * The last pause of the process that polls, or 0 if its place must be looked up.
- *
- * @param before its times before this poll
- */
+/** 0 if its place must be looked up. `before`: the times of its last command. */
 export function pauseAgain(
   { holders }: Resource,
   before: Pick<Times, 'heard' | 'paused'>,
@@ -71,11 +65,7 @@ export function pauseAgain(
   return pause < period || pause > PERIODS_MAX * period ? 0 : pause;
 }
 
-/**
- * Of a process whose waiters are all parked: it polls in its share of their number, so all
- * processes together send about `PARKED_POLLS` polls in a period. It polls several times in a
- * retention.
- */
+/** By its share of the parked waiters, so all send about `PARKED_POLLS` polls in a period. */
 export function parkedPause(
   parked: number,
   own: number,

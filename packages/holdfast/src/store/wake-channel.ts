@@ -23,7 +23,6 @@ const DELAY = growing(100, 5000);
 const NAMED_MS = 50;
 /** A channel that is down is replaced after this time. */
 const DOWN_MS = 2000;
-/** A push may come by so much later than the answer to a poll. */
 const LATER_MS = 100;
 /** The pauses between messages to itself that do not arrive. */
 const ECHO = growing(1000, 60_000);
@@ -61,7 +60,6 @@ export class Wake {
   #echoedAt = Number.NEGATIVE_INFINITY;
   /** Runs from a missed push until the next message to itself. */
   #missedTimer: Timer | undefined;
-  /** The waiter whose push was missed, or `''`. */
   #missed = '';
   #downTimer: Timer | undefined;
   /** Counts the channels: a former one's events do not count. */
@@ -125,10 +123,7 @@ export class Wake {
     return (await this.#works()) === true && this.#up;
   }
 
-  /**
-   * A poll found a grant without its push: the connection may be dead, unless the push of the
-   * waiter comes soon. `id` is `''` if no waiter is named.
-   */
+  /** A poll found a grant: the connection may be dead, unless the push of `id` comes soon. */
   missed(key: string, id = ''): void {
     if (this.#missedTimer !== undefined) return;
     this.#missed = id;

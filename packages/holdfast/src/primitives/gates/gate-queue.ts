@@ -1,10 +1,9 @@
 /**
  * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
- * third of the lifetime of their arrivals (half of it if many processes wait, as renewals of leases
- * do), and once in each period: a lost push delays them by no
- * more (I5). A period is a claim window, or longer if many processes wait: together they send about
- * `POLLS` polls in a claim window
- * ([decision 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
+ * third of the lifetime of their arrivals (half if many wait), and once in each period: a lost push
+ * delays them by no more (I5). A period is a claim window, or longer if many processes wait:
+ * together they send about `POLLS` polls in a claim window ([decision
+ * 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';

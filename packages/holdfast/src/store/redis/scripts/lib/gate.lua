@@ -82,7 +82,7 @@ local function fate(generation)
   return (generation < g.generation or g.missing == 0) and 'open' or 'closed'
 end
 
--- The arrival that ends first, and when, until `expiries` changes.
+-- Until `expiries` changes.
 local first
 local function first_expiry()
   first = first or redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')

@@ -10,7 +10,6 @@ local function sleep_on(id)
   local first, _, parked = cmsgpack.unpack(sleepers)
   local _, _, till = cmsgpack.unpack(sleeps)
   if till - now < retention * 500 then return nil end
-  -- one that is no longer asked for is dropped
   local oldest = first ~= id and redis.call('HGET', resource, 'c:' .. first)
   if oldest then _, _, till = cmsgpack.unpack(oldest) end
   if till <= now then return nil end
