@@ -169,7 +169,7 @@ export const QUORUM: readonly Mutant[] = [
     mistake: 'a lease that is pushed starts at the time of its command, before its waiter asked',
     edits: [
       {
-        file: 'store/register/proposals.js',
+        file: 'store/register/pending.js',
         find: 'shortened(push, late)',
         replace: 'push',
       },

@@ -79,7 +79,12 @@ export const REGISTER: readonly Mutant[] = [
   {
     name: 'pushes of a lost race',
     mistake: 'the pushes of a swap that lost its race are sent with the next one',
-    edits: [proposals('pushes.map(', '(this.sent = [...(this.sent ?? []), ...pushes]).map(')],
+    edits: [
+      proposals(
+        'messagesOf(pushes, late)',
+        'messagesOf((this.sent = [...(this.sent ?? []), ...pushes]), late)',
+      ),
+    ],
     world: 'register',
     seed: 5,
   },
@@ -116,7 +121,7 @@ export const REGISTER: readonly Mutant[] = [
   {
     name: 'a grant that is not marked',
     mistake: 'a register is not told which changes grant, so it holds none of them back',
-    edits: [proposals('hasGrant(current.fences, engine, this.#key)', 'false')],
+    edits: [proposals('hasGrant(current.fences, fences)', 'false')],
     world: 'register',
     seed: 10,
   },
