@@ -90,7 +90,7 @@ export interface Proposal {
   /** In ms. */
   readonly keep: number;
   readonly fence: number;
-  /** A server with full memory may refuse it: the state is longer, by more than renewed times. */
+  /** The state is longer, and not by renewed times only: a full server may refuse it. */
   readonly grows: boolean;
   /** Published with the value's ballot before the text, if the value is accepted. */
   readonly messages: readonly Message[];
