@@ -31,7 +31,7 @@ const HASH = [
 ];
 const SORTED_SET = [
   'ZADD <1> 1 f',
-  ...['ZCARD <1>', 'ZCOUNT <1> 0 1', 'ZRANGE <1> 0 1', 'ZRANK <1> f', 'ZSCORE <1> f', 'ZREM <1> f'],
+  ...['ZCARD <1>', 'ZCOUNT <1> 0 1', 'ZRANGE <1> 0 1', 'ZRANK <1> f', 'ZREM <1> f'],
   'ZPOPMIN <1>',
 ];
 const END = ['DEL <1> <2>', 'TIME'];
