@@ -242,7 +242,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'store/redis/proven-port.js',
     from: 'raw.length === 2 && raw[0] === proof)',
     to: 'raw.length === 2)',
-    shown: few(2),
+    shown: few(199),
     as: /belief|exclusion/,
   },
   'grants one permit too many': {

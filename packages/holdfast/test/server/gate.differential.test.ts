@@ -9,7 +9,7 @@ import { DifferentialServer, SEED } from '../support/differential-server.js';
 import { faulty } from '../support/faults.js';
 import { GateDifferential, loadGateScripts } from '../support/gate-differential.js';
 import { GATE_FAULTS } from '../support/gate-faults.js';
-import { type GateStep, gateTraffic, longHistory } from '../support/gate-traffic.js';
+import { type GateStep, gateTraffic, longHistory, watchedAgain } from '../support/gate-traffic.js';
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 const RUNS = 300;
@@ -84,6 +84,6 @@ describe('the differential test of gates detects', () => {
   afterAll(() => server.stop());
 
   it.each(GATE_FAULTS.map((one) => [one.name, one] as const))('%s', (_, fault) =>
-    server.finds(faulty(fault), gateTraffic, FAULT_RUNS, [longHistory(70)]),
+    server.finds(faulty(fault), gateTraffic, FAULT_RUNS, [longHistory(70), [...watchedAgain]]),
   );
 });

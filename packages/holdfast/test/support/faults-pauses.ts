@@ -61,11 +61,6 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('asleep: those in the queue are forgotten', [asleep, 'queued > 0 or ', '']),
   fault('asleep: an owner has one hold', [asleep, "owner ~= '' or ", '']),
   fault('asleep: a lease that has ended is not noticed', [asleep, ' or expires <= now', '']),
-  fault('asleep: leases of a semaphore are not noticed', [
-    asleep,
-    'not holder and used > 0',
-    'false',
-  ]),
   fault('asleep: the record is not kept for longer', [
     asleep,
     'kept_until(forget, math.max(now, latest)) ~= forget',

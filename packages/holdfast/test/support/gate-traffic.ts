@@ -129,3 +129,18 @@ export function longHistory(turns: number): GateStep[] {
   }
   return steps;
 }
+
+/** A watch finds that the generation has expired, and waits for the next one as before. */
+export const watchedAgain: readonly GateStep[] = (() => {
+  const key = GATE_KEYS[1] as string;
+  const told = { channel: LIVE_CHANNELS[0] as string, token: 't' };
+  const base = { key, kind: 'barrier', count: 3, generation: 0, retention: RETENTION, ...told };
+  const step = (elapsed: number, when: When, more: object): GateStep => {
+    return { elapsed, when, command: { ...base, ttl: 1, ...more } as GateCommand };
+  };
+  return [
+    step(1, 'zero', { op: 'watch', ids: [] }),
+    step(1, 'current', { op: 'arrive', id: 'a1', by: 1 }),
+    step(5000, 'zero', { op: 'watch', ids: [] }),
+  ];
+})();

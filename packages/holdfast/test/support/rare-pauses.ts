@@ -1,5 +1,6 @@
 /** Short sequences for the pauses of idle waiters, see `rare.ts`. */
 import type { Acquire, Poll } from '../../src/engine/commands.js';
+import { SERVE_LIMIT } from '../../src/engine/limits.js';
 import { asking } from './crowds.js';
 import { literally, type Step } from './traffic.js';
 
@@ -73,6 +74,7 @@ const pausesBehind = (held: Step): readonly Named[] => {
   ];
 };
 
+const longHeld = { ttl: 60_000 };
 const SECOND = 1_000_000;
 /** The place of a process that pauses again is looked up only if that is due. */
 const pausesAgainBehind = (held: Step): readonly Named[] => {
@@ -197,17 +199,16 @@ const questionsBehind = (held: Step): readonly Named[] => {
   ];
 };
 
-const park = (name: string, kept = retention): Step[] => [
-  ask(`${name}.h`),
+const parkOf = (name: string, kept: number, [from, to] = ['h', 'w']): Step =>
   literally(
     {
-      ...{ op: 'park', key: 'k1', id: `${name}.h`, as: `${name}.w`, condition: 'c' },
+      ...{ op: 'park', key: 'k1', id: `${name}.${from}`, as: `${name}.${to}`, condition: 'c' },
       ...{ want: 'signal', ttl: 1000, claim: 1000, fair: false, channel: '', token: '', meta: '' },
       ...{ maxParked: 1e6, patience: 6000, retention: kept },
     },
     7,
-  ),
-];
+  );
+const park = (name: string, kept = retention): Step[] => [ask(`${name}.h`), parkOf(name, kept)];
 const parkedWaiters: Named = [
   'polls of parked waiters: of one, of two of a process, and soon forgotten',
   [
@@ -248,6 +249,15 @@ const asleep: readonly Named[] = [
     ],
   ],
   [
+    'a poll of a parked waiter drops more silent waiters than one command does',
+    [
+      ...park('q0'),
+      ...waitersOf(ask('h.held', longHeld), SERVE_LIMIT + 20),
+      release('h.held', 20 * SECOND),
+      polls(['q0.w']),
+    ],
+  ],
+  [
     'polls of parked waiters while an owner has holds that end',
     [
       ...park('q0'),
@@ -266,6 +276,29 @@ const asleep: readonly Named[] = [
       ask('h.a', { capacity: 3, kind: 'semaphore' }),
       polls(['q0.w']),
       polls(['q0.w'], 1000, 40 * SECOND),
+    ],
+  ],
+  [
+    'a poll of one of two parked waiters of a process',
+    [...park('q0'), ask('q0.g'), parkOf('q0', retention, ['g', 'v']), polls(['q0.w'])],
+  ],
+  [
+    'a parked waiter is asked for when the record was kept for another one',
+    [
+      ...park('q0', 10_000),
+      ...park('q1', 10_000),
+      keptFor('q1.w', 10_000, 6 * SECOND),
+      keptFor('q0.w', 10_000, 10),
+    ],
+  ],
+  [
+    'a poll drops a parked waiter that is no longer asked for',
+    [
+      ...park('q0', 10_000),
+      ...park('q1', 10_000),
+      keptFor('q1.w', 10_000, 4 * SECOND),
+      keptFor('q1.w', 10_000, 4 * SECOND),
+      keptFor('q1.w', 10_000, 3 * SECOND),
     ],
   ],
   [
@@ -290,7 +323,6 @@ const asleep: readonly Named[] = [
   ],
 ];
 
-const longHeld = { ttl: 60_000 };
 /** The record of a lease with an owner is not plain. */
 export const rarePauses: readonly Named[] = [
   parkedWaiters,

@@ -1,11 +1,9 @@
--- A process polls for one parked waiter; nobody waits in the queue.
+-- A process polls for one parked waiter of a mutex; nobody waits in the queue.
 -- Earns 92 % of the time of `poll`.
 local function sleep_on(id)
-  local _, _, _, _, used, latest, _, _, queued, forget, holder, expires, _, _, _, _, _, owner =
+  local _, _, _, _, _, latest, _, _, queued, forget, holder, expires, _, _, _, _, _, owner =
     cmsgpack.unpack(seen)
-  if queued > 0 or holder and (owner ~= '' or expires <= now) or not holder and used > 0 then
-    return nil
-  end
+  if queued > 0 or holder and (owner ~= '' or expires <= now) then return nil end
   if kept_until(forget, math.max(now, latest)) ~= forget then return nil end
   local first, _, parked = cmsgpack.unpack(sleepers)
   local _, _, till = cmsgpack.unpack(sleeps)
