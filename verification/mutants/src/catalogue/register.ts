@@ -26,7 +26,7 @@ export const REGISTER: readonly Mutant[] = [
     edits: [proposals('unchanged && kept === undefined && current.settled', 'unchanged')],
     world: 'register',
     rare: true,
-    seed: 293,
+    seed: 138,
   },
   {
     name: 'no answer is a refusal',
@@ -62,7 +62,7 @@ export const REGISTER: readonly Mutant[] = [
     ],
     world: 'register',
     rare: true,
-    seed: 39,
+    seed: 145,
   },
   {
     name: 'a lost race is won',
@@ -86,7 +86,7 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
-    seed: 5,
+    seed: 6,
   },
   {
     name: 'fences start anew',
