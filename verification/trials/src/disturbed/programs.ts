@@ -127,7 +127,7 @@ export class Programs {
     const held = await from.mutex(key).acquire();
     const waits = to.mutex(key).acquire();
     const queued = async (): Promise<boolean> => (await from.inspect(key))?.waiterCount === 1;
-    await until(queued, { within: SERVED_MS });
+    await until(queued, { within: paced(SERVED_MS) });
     const start = performance.now();
     await held.release();
     const next = await waits;
@@ -141,7 +141,7 @@ export class Programs {
     await Promise.all(
       [...before.keys()].map(async (activity) => {
         const more = (): boolean => (done.get(activity) ?? 0) > (before.get(activity) ?? 0);
-        await until(more, { within: SERVED_MS, every: 20 }).catch(() => {
+        await until(more, { within: paced(SERVED_MS), every: 20 }).catch(() => {
           this.#around.problems.add('stuck', `${name}, ${activity}, ${this.#around.name}`);
         });
       }),
