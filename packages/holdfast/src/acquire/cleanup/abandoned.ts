@@ -32,7 +32,7 @@ export class AbandonedAcquisitions {
 
   /** A late duplicate may still arrive for an acquisition that is over. */
   follow(what: Abandoned): void {
-    this.#remember(what);
+    this.#remember({ ...what, mayBeDuplicated: true });
     this.#lateDuplicates.follow(what.key, what.id);
   }
 
@@ -73,7 +73,8 @@ export class AbandonedAcquisitions {
   refuse({ id, left, token }: GrantPush): void {
     const what = this.#lately.get(id);
     if (what === undefined || what.tokens?.include(token) === false) return;
-    this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);
+    // a copy has come: others may follow, however late
+    this.withdraw(what, Math.min(left / 1000, LEASE_MAX), what.mayBeDuplicated === true);
   }
 }
 
@@ -90,6 +91,8 @@ export interface Abandoned {
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;
+  /** Copies of its request may have been sent. */
+  readonly mayBeDuplicated?: boolean;
 }
 
 /**

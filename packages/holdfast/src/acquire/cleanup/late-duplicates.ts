@@ -5,8 +5,8 @@
  * first copy: if the request was not answered, or its answer took as long as a reconnect and the
  * connection is not known to be the same. The store would then make a grant without a holder. So
  * the acquisition is released at growing intervals after its end: a late duplicate holds or waits
- * until the next attempt (I6), and after the last one until its lease expires. Repeated releases
- * are harmless (I3, I8).
+ * until the next attempt (I6), and after the last one until its lease expires; a push of its grant
+ * begins the attempts again. Repeated releases are harmless (I3, I8).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Requests } from '../../store/requests.js';
