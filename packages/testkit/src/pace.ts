@@ -8,7 +8,7 @@ import { availableParallelism, loadavg } from 'node:os';
 
 const SAMPLE_MS = 40;
 /** Programs for each processor that do not delay each other much: most of them wait. */
-const WAITING = 4;
+const WAITING = 2;
 /** So that no test reaches the time limit of all tests, which is paced too. */
 export const MOST = 6;
 

@@ -21,7 +21,7 @@ const made = new Made();
 afterEach(() => made.close());
 
 const TERMS: HoldfastOptions = {
-  ...{ ttl: 60_000, claimWindow: 500, requestTimeout: 1000 },
+  ...{ ttl: 60_000, claimWindow: paced(1000), requestTimeout: paced(1000) },
   // the sentinels may fail to agree for several rounds
   unreachableAfter: 60_000,
 };
