@@ -150,8 +150,8 @@ export const WAITING: readonly Mutant[] = [
       room('this.#withdraw(acquisition, true);', ''),
       {
         file: 'acquire/cleanup/abandoned.js',
-        find: 'this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);',
-        replace: '',
+        find: 'this.withdraw(what, Math.min(',
+        replace: 'void (what, Math.min(',
       },
     ],
     rare: true,
