@@ -36,7 +36,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   ticket = 0;
   /** A push of its grant may contain them, see `PushTokens`. */
   tokens: PushTokens | undefined;
-  /** A push of its grant came, and the store is asked about it. */
+  /** A push of its grant came since it was last told to wait. */
   pushed = false;
   /**
    * The local time before a request was sent, and the store's time when it answered: they convert
@@ -229,6 +229,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
 
   queued({ ticket, ahead }: Queued): void {
     this.ticket = ticket;
+    this.pushed = false;
     // a repeated request does not tell it again
     if (ahead !== undefined) this.standsBehind(ahead);
   }

@@ -169,6 +169,27 @@ describe('a process whose last answer is old', () => {
     await clock.advance(3000);
     expect(store.echoes > before).toBe(deaf);
   });
+
+  it('looks for a dead connection when the push of an earlier grant came', async () => {
+    const store = new Examined(clock, memory);
+    const holdfast = new Holdfast(store, { ...SETTINGS, clock });
+    const waits = later(holdfast.mutex('k').acquire());
+    await clock.advance(3000);
+    store.fate = () => 'failed';
+    await clock.advance(2500);
+    // the push comes, the question fails, and the lease ends unclaimed: another process is next
+    await lease.release();
+    await clock.advance(1500);
+    const next = await clock.until(holder.mutex('k').acquire());
+    store.heal();
+    await clock.advance(3000);
+    const before = store.echoes;
+    store.deaf = true;
+    await next.release();
+    await clock.until(waits);
+    await clock.advance(3000);
+    expect(store.echoes).toBeGreaterThan(before);
+  });
 });
 
 describe('a call that waits while its process pauses', () => {

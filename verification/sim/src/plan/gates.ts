@@ -7,7 +7,8 @@
  */
 import { Random } from '../base/random.js';
 import { machine } from './machines.js';
-import type { FaultPlan, Plan, ProcessPlan, TaskPlan } from './plan.js';
+import type { FaultPlan, Plan, TaskPlan } from './plan.js';
+import { waitingProcess } from './processes.js';
 
 const KEY = 'gate';
 /** The claim windows of the longest period, and some for clocks, requests and connections. */
@@ -26,7 +27,8 @@ export function gatesOf(seed: number): Plan {
   const count = Math.round(random.spread(64, 300));
   const processes = Array.from({ length: count }, (_, index) => {
     const on = machines[index % machines.length]?.name ?? '';
-    return processOf({ name: `p${index + 1}`, machine: on, ttl, claimWindow });
+    const terms = { ttl, claimWindow, requestTimeout: claimWindow };
+    return waitingProcess(`p${index + 1}`, on, terms);
   });
   const windows = random.whole(40, 80);
   const opens = windows * claimWindow;
@@ -67,26 +69,5 @@ function taskOf(
     ...{ ...own, key: KEY, weight: 1, how: 'acquire', end: 'release', renew: true, fair: false },
     ...{ maxHold: undefined, owner: undefined, wait: undefined, abort: undefined },
     steps: [],
-  };
-}
-
-function processOf({
-  name,
-  machine: on,
-  ttl,
-  claimWindow,
-}: {
-  readonly name: string;
-  readonly machine: string;
-  readonly ttl: number;
-  readonly claimWindow: number;
-}): ProcessPlan {
-  return {
-    ...{ name, machine: on, habits: { onLoss: 'rejects', queues: true } },
-    options: {
-      ...{ ttl, claimWindow, requestTimeout: claimWindow, unreachableAfter: 30_000 },
-      ...{ localHandOffs: 8, maxQueue: 10_000, linger: 30_000, grace: 10_000 },
-      retention: 60_000 + 4 * ttl,
-    },
   };
 }

@@ -5,7 +5,8 @@
  */
 import { Random } from '../base/random.js';
 import { machine } from './machines.js';
-import type { Plan, ProcessPlan, TaskPlan } from './plan.js';
+import type { Plan, TaskPlan } from './plan.js';
+import { waitingProcess } from './processes.js';
 
 /** The grants of a run, about. */
 const GRANTS = 800;
@@ -21,7 +22,8 @@ export function overloadOf(seed: number): Plan {
   const ttl = claimWindow * random.pick([3, 10, 30]);
   const processes = Array.from({ length: Math.round(random.spread(8, 250)) }, (_, index) => {
     const on = machines[index % machines.length]?.name ?? '';
-    return processOf({ ttl, claimWindow, machine: on, name: `p${index + 1}` });
+    const terms = { ttl, claimWindow, requestTimeout: 5000 };
+    return waitingProcess(`p${index + 1}`, on, terms);
   });
   const keys = Array.from({ length: random.whole(1, 3) }, (_, index) => `busy${index + 1}`);
   const fair = random.chance(0.3);
@@ -51,25 +53,5 @@ export function overloadOf(seed: number): Plan {
     server: machine(random.fork('server'), 'server'),
     load: { usual, cost: usual * factor, lag },
     ...{ calm: 2 * claimWindow, end: 3_600_000 },
-  };
-}
-
-function processOf({
-  name,
-  machine: on,
-  ttl,
-  claimWindow,
-}: {
-  readonly name: string;
-  readonly machine: string;
-  readonly ttl: number;
-  readonly claimWindow: number;
-}): ProcessPlan {
-  return {
-    ...{ name, machine: on, habits: { onLoss: 'rejects', queues: true } },
-    options: {
-      ...{ ttl, claimWindow, requestTimeout: 5000, unreachableAfter: 30_000, localHandOffs: 8 },
-      ...{ maxQueue: 10_000, linger: 30_000, grace: 10_000, retention: 60_000 + 4 * ttl },
-    },
   };
 }

@@ -1,4 +1,4 @@
--- A process polls for one parked waiter of a mutex; nobody waits in the queue.
+-- A process polls for one parked waiter of a mutex whose queue is empty.
 -- Earns 92 % of the time of `poll`.
 local function sleep_on(id)
   local _, _, _, _, _, latest, _, _, queued, forget, holder, expires, _, _, _, _, _, owner =
