@@ -18,43 +18,51 @@ import { mainClient, measureTable, others, type Scenario } from './scenario.js';
 const APART_MS = 20;
 /** Ms for the waiters to ask before the holder is killed. */
 const ASKED_MS = 50;
-/** An expiry is known to about a millisecond; an earlier grant than this is a violation. */
+/** Ms by which the server rounds an expiry. A grant before the earliest expiry is a violation. */
 const EARLY_MS = 2;
 
 /** On a busy machine the locks may end before their expiries are read. */
 const ATTEMPTS = 3;
 
-/** When a lock ends, and when this was read, on the shared clock. */
+/** When a lock ends, give or take `within` ms, and when this was read, on the shared clock. */
 interface Expiry {
   readonly end: number;
+  readonly within: number;
   readonly read: number;
 }
-const NEVER: Expiry = { end: Number.NaN, read: Infinity };
+const NEVER: Expiry = { end: Number.NaN, within: 0, read: Infinity };
+
+/** A grant after a kill: ms after the expiry (NaN if unknown), and if it was surely too early. */
+interface Grant {
+  readonly delay: number;
+  readonly early: boolean;
+}
 
 let runs = 0;
 
 class Takeover extends TeamContender {
   async measure(): Promise<Reading> {
-    let delays: number[] = [];
+    let known: Grant[] = [];
     let voids = 0;
-    for (let attempt = 0; attempt < ATTEMPTS && delays.length === 0; attempt++) {
+    for (let attempt = 0; attempt < ATTEMPTS && known.length === 0; attempt++) {
       const all = await this.#kill();
-      delays = all.filter((delay) => !Number.isNaN(delay));
-      voids += all.length - delays.length;
+      known = all.filter(({ delay }) => !Number.isNaN(delay));
+      voids += all.length - known.length;
     }
+    const delays = known.map(({ delay }) => delay);
     return {
       figures: {
         'take-over p50': percentile(delays, 50),
         'take-over p99': percentile(delays, 99),
         void: voids,
       },
-      violations: delays.filter((delay) => delay < -EARLY_MS).length,
+      violations: known.filter(({ early }) => early).length,
       latencies: delays,
     };
   }
 
-  /** Ms from each expiry to the next grant; NaN if the expiry was not read before the grant. */
-  async #kill(): Promise<number[]> {
+  /** The next grant after each expiry; unknown if the expiry was not read before the grant. */
+  async #kill(): Promise<Grant[]> {
     const { kills, killTtl } = this.bench.sizes;
     const run = runs++;
     const keys = Array.from({ length: kills }, (_, kill) => `bench:kill:${run}:${kill}`);
@@ -71,13 +79,14 @@ class Takeover extends TeamContender {
     await sleep(ASKED_MS);
     await holder[Symbol.asyncDispose]();
     const ends = await this.#expiries(keys);
-    const delays = (await grants).map(({ at }, kill) => {
-      const { end, read } = ends[kill] ?? NEVER;
+    const after = (await grants).map(({ at }, kill) => {
+      const { end, within, read } = ends[kill] ?? NEVER;
       // a later reading is of the next holder's lock
-      return read < at ? at - end : Number.NaN;
+      const delay = read < at ? at - end : Number.NaN;
+      return { delay, early: delay < -within - EARLY_MS };
     });
     await this.team.ask({ do: 'drop' }, this.limit);
-    return delays;
+    return after;
   }
 
   /** When the locks end, on the shared clock. The holder is dead, so it renews them no more. */
@@ -86,13 +95,14 @@ class Takeover extends TeamContender {
     const { target: server } = this.bench;
     const from = now();
     const [seconds, micros] = (await server.command('TIME')) as [string, string];
-    const offset = Number(seconds) * 1000 + Number(micros) / 1000 - (from + now()) / 2;
+    const within = (now() - from) / 2;
+    const offset = Number(seconds) * 1000 + Number(micros) / 1000 - (from + within);
     const ends: Expiry[] = [];
     for (const key of keys) {
       // each library has its own names: the key is part of them
       const found = (await server.command('KEYS', `*${key}*`)) as string[];
       const times = await Promise.all(found.map((name) => server.command('PEXPIRETIME', name)));
-      ends.push({ end: Math.max(...times.map(Number)) - offset, read: now() });
+      ends.push({ end: Math.max(...times.map(Number)) - offset, within, read: now() });
     }
     return ends;
   }
@@ -107,7 +117,9 @@ class Takeover extends TeamContender {
       const from = now();
       const info = await observer.inspect(key);
       const read = now();
-      ends.push({ end: (from + read) / 2 + (info?.holders[0]?.remaining ?? Number.NaN), read });
+      const within = (read - from) / 2;
+      const remaining = info?.holders[0]?.remaining ?? Number.NaN;
+      ends.push({ end: from + within + remaining, within, read });
     }
     await observer.close();
     disconnect(connected);
