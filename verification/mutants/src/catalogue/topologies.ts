@@ -78,6 +78,18 @@ export const TOPOLOGIES: readonly Mutant[] = [
     elsewhere: 'silent-connections.test.ts: is left alone while a blocking command waits',
   },
   {
+    name: 'a client that looks for its master is ended',
+    mistake: 'a silent connection is ended while the client asks its sentinels: it ends for good',
+    edits: [
+      {
+        file: 'store/clients/silence.js',
+        find: "oldest(client) !== head || client.status !== 'ready'",
+        replace: 'oldest(client) !== head',
+      },
+    ],
+    elsewhere: 'sentinel.silent.test.ts: is left alone while it looks for its master',
+  },
+  {
     name: 'a margin without effect',
     mistake: 'a holder believes for the whole time that the store keeps the lease, with its margin',
     edits: [

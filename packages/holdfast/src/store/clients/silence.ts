@@ -53,7 +53,8 @@ async function ofIoredis(port: ClientPort, pause: Pause): Promise<string | undef
   const { bytesRead } = stream;
   await probe(port, pause);
   const same = client.stream === stream && stream.bytesRead === bytesRead;
-  if (!same || oldest(client) !== head) return undefined;
+  // a client that was told to end while it asks its sentinels ends for good
+  if (!same || oldest(client) !== head || client.status !== 'ready') return undefined;
   client.disconnect(true);
   return `${BUT}: its connection has died silently. It was ended, and the client connects again`;
 }
