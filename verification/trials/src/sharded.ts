@@ -50,7 +50,8 @@ async function run({ server, client, seconds, seed, fault }: Parameters): Promis
       await sleep(between(random, ...BETWEEN_CUTS_MS));
       if (fault === undefined) proxy.cut();
     }
-    await programs.goesOn();
+    // two holders are verdict enough, and a lock with two of them may stay stuck for its whole ttl
+    if (problems.total === 0) await programs.goesOn();
     await programs.stop();
     figures['steps'] = programs.steps;
   } finally {

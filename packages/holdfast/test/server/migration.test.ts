@@ -151,7 +151,7 @@ describe.each(OLD_LIBRARIES)('beside $name', (library) => {
     const key = freshKey();
     const [holdfast, { client }] = await newProgram();
     const lock = library.lock(client, key);
-    const working = besides(holdfast, key, lock, { ttl: 300 }).run(async (lease) => {
+    const working = besides(holdfast, key, lock, { ttl: paced(300) }).run(async (lease) => {
       await server.command('DEL', lock.key);
       const reason = await aborted(lease.signal);
       expect([lease.held, lease.state, lease.remaining]).toEqual([false, 'lost', 0]);
