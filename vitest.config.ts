@@ -23,17 +23,17 @@ const alias = {
 /**
  * Files at a time of the tests that start servers. They mostly wait, so more files than cores. The
  * tests that need a core for themselves run before them, while the computing tests, which have
- * the lowest priority, use the rest of the processor.
+ * a low priority, use the rest of the processor.
  */
 const WORKERS = 6;
 
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 
 /**
- * For tests that compute. No promise about speed: `npm test` runs them at the lowest priority, and
- * on a busy machine they wait for the tests that use servers.
+ * For tests that compute. No promise about speed: `npm test` runs them at a low priority, and on a
+ * busy machine they wait for the tests that use servers.
  */
-const COMPUTING_MS = 300_000;
+const COMPUTING_MS = paced(300_000);
 const INSTRUMENT_MS = 4 * COMPUTING_MS;
 
 /** A test that hangs is found after this time, or later on a busy machine. */
@@ -64,7 +64,7 @@ const LONG = [
   'bench/test/*.test.ts',
 ];
 
-/** Suites in memory that use the real clock: work at the lowest priority would come too late. */
+/** Suites in memory that use the real clock: work at a low priority would come too late. */
 const REAL_TIME = ['packages/holdfast/test/unit/{register.suites,quorum.suites}.test.ts'];
 
 /**

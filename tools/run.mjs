@@ -17,7 +17,7 @@ const LIMIT_MS = 40 * 60_000;
 /**
  * @typedef {object} How
  * @property {boolean} [show] Shows the output immediately instead of collecting it.
- * @property {number} [priority] Of `os.constants.priority`.
+ * @property {number} [priority] The nice value of the process.
  */
 
 /**
