@@ -1,15 +1,23 @@
 /** The package as it is published: it loads in each module system, runtime and tool. */
 import { paced } from 'holdfast-testkit';
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadLinks } from '../../../../tools/package-links.mjs';
+import { firstLocks } from './first-locks.js';
 import { command, installed, installProject, tool, write } from './project.js';
 
 const LIMIT = { timeout: paced(120_000) };
-/** Four packages are packed. */
-const PATIENT = { timeout: 400_000 };
 const GOOD = {
   ...{ fence: true, own: true, across: true, doctor: true },
   ...{ redis: 'function', fencedSet: 'function' },
@@ -173,10 +181,24 @@ describe('a release', () => {
   const repository = fileURLToPath(new URL('../../../..', import.meta.url));
   const release = join(repository, 'tools/release.mjs');
   const address = 'https://git.example.org/locks/holdfast';
+  let tarballs: string[];
+  /** Of a project outside of the repository, which has its packages and no other. */
+  let folder: string;
 
-  it('packs all packages in the order of their needs, with their address', PATIENT, async () => {
+  beforeAll(async () => {
     const args = [release, '--repository', address];
-    const tarballs = (await command(process.execPath, args)).trim().split('\n');
+    tarballs = (await command(process.execPath, args)).trim().split('\n');
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-project-'));
+    for (const tarball of tarballs) {
+      const name = tarball.replace(/.*\/(.*)-[\d.]+\.tgz$/, '$1');
+      const target = join(folder, 'node_modules', name);
+      mkdirSync(target, { recursive: true });
+      await command('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
+    }
+  }, 400_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('packs all packages in the order of their needs, with their address', async () => {
     const manifests = await Promise.all(tarballs.map((path) => packed(path, 'package.json')));
     const others = ['dashboard', 'otel', 'postgres', 'sqlite', 'etcd', 'cli'];
     const names = ['holdfast', ...others.map((name) => `holdfast-${name}`)];
@@ -196,20 +218,10 @@ describe('a release', () => {
     }
     const [page] = await Promise.all(tarballs.map((path) => packed(path, 'README.md')));
     expect(page).toContain(`](${address}/blob/v0.1.0/docs/`);
-    await companions(tarballs.slice(0, 6));
   });
 
-  /** The companion packages load in both module systems, and their types are found in both. */
-  async function companions(tarballs: readonly string[]): Promise<void> {
-    const folder = join(repository, '.cache/packed/companions');
-    mkdirSync(folder, { recursive: true });
+  it('has companions that load in both module systems, with their types', LIMIT, async () => {
     const modules = join(folder, 'node_modules');
-    for (const tarball of tarballs) {
-      const name = tarball.replace(/.*\/(.*)-[\d.]+\.tgz$/, '$1');
-      rmSync(join(modules, name), { recursive: true, force: true });
-      mkdirSync(join(modules, name), { recursive: true });
-      await command('tar', ['-xzf', tarball, '-C', join(modules, name), '--strip-components=1']);
-    }
     cpSync(
       join(repository, 'node_modules/@opentelemetry/api'),
       join(modules, '@opentelemetry/api'),
@@ -257,7 +269,9 @@ describe('a release', () => {
     ];
     args.push('--module', 'node16', '--moduleResolution', 'node16');
     await command(tool('tsc'), [...args, join(folder, 'a.cts'), join(folder, 'a.mts')]);
-  }
+  });
+
+  firstLocks(() => folder);
 
   async function packed(tarball: string, file: string): Promise<string> {
     return command('tar', ['-xzOf', tarball, `package/${file}`]);
