@@ -15,6 +15,8 @@ const alias = {
   'holdfast-postgres': here('packages/postgres/src/index.ts'),
   'holdfast-sqlite': here('packages/sqlite/src/index.ts'),
   'holdfast-etcd': here('packages/etcd/src/index.ts'),
+  'holdfast-dashboard': here('packages/dashboard/src/index.ts'),
+  'holdfast-otel': here('packages/otel/src/index.ts'),
   'holdfast/register/contract': here('packages/holdfast/src/register-contract.ts'),
   'holdfast/register': here('packages/holdfast/src/register.ts'),
   holdfast: here('packages/holdfast/src/index.ts'),

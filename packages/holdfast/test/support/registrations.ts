@@ -18,6 +18,7 @@ import { ownerSuite } from '../suites/owners.js';
 import { rwLockSuite } from '../suites/rw-lock.js';
 import { scheduleSuite } from '../suites/schedule.js';
 import { semaphoreSuite } from '../suites/semaphore.js';
+import { viewsSuite } from '../suites/views.js';
 import {
   type Backend,
   MEMORY,
@@ -151,6 +152,7 @@ export const REGISTRATIONS: readonly Registration[] = [
     primitives: [of('semaphore', 'docs/semaphore.md', 'permits', 'semaphore')],
     glide: true,
   },
+  { name: 'views', suite: viewsSuite, clients: 'newest', primitives: [] },
 ];
 
 const BACKENDS: Readonly<Record<Clients, readonly Backend[]>> = {
