@@ -45,8 +45,13 @@ const ACCESS = 'put user and password into the URL: redis://user:password@host:6
 const SAME_KIND = 'use the same kind of lock, with the same --permits, for each use of a key';
 /** Replies of a server that refuses the user; a right that is missing in a script has no code. */
 const DENIED = /\b(WRONGPASS|NOAUTH|NOPERM)\b|ACL failure|user executing the script/;
-/** The same of PostgreSQL: codes of a failed login, and of a missing right. */
-const DENIED_CODES: ReadonlySet<unknown> = new Set(['28P01', '28000', '42501']);
+/** The same of PostgreSQL, and of the system for a file: a failed login, or a missing right. */
+const DENIED_CODES: ReadonlySet<unknown> = new Set([
+  ...['28P01', '28000', '42501'],
+  ...['EACCES', 'EPERM'],
+]);
+/** The same of etcd, whose codes have other meanings too. */
+const DENIED_BY_ETCD = /etcdserver: (authentication failed|permission denied|user name is empty)/;
 
 /** The failure of a connection that was not opened. */
 export function notConnected(server: string, reason: string): Failure {
@@ -109,6 +114,7 @@ function refused(error: HoldfastError, message: string): Failure {
 function isDeniedByDatabase(error: unknown): boolean {
   for (let one = error; one instanceof Error; one = one.cause) {
     if (DENIED_CODES.has((one as { code?: unknown }).code)) return true;
+    if (DENIED_BY_ETCD.test(one.message)) return true;
   }
   return false;
 }

@@ -9,7 +9,7 @@ Examples:
   holdfast run backup -- pg_dump -f /backup/db.sql db
   holdfast once report --at-least 5m -- ./report.sh
   holdfast lead importer -- ./importer
-  holdfast ls 'invoice:*'
+  holdfast ls 'invoice:*' --url postgres://user@host/database
 
 Each command has its own help: holdfast run --help`;
 
@@ -88,8 +88,8 @@ Examples:
   holdfast doctor --json | jq -r '.findings[] | .code'
   holdfast doctor --strict || exit 1                      # in CI: notices count too
 
-Examines the server, each master of a cluster or each member of a quorum. It writes only keys of its
-own, and removes them.
+Examines the server, each master of a cluster or each member of a quorum; or the database, the file
+or etcd. It writes only keys of its own, and removes them.
 
 Exit codes: 0 nothing found, 1 a danger or a warning, 69 server unreachable.`;
 
@@ -100,9 +100,9 @@ Examples:
   holdfast plan --processes 1k --waiters 1k --locks 1         # all wait for one lock
   holdfast plan --topology quorum --processes 50 --rate 500 --hold 5s --json | jq '.limits[0]'
 
-Asks no server: it computes with costs that were measured, so the times of another processor differ,
-and those of a machine with other work are up to twice as long. The formulas are in docs/scale.md of
-the repository.`;
+For Redis and Valkey. Asks no server: it computes with costs that were measured, so the times of
+another processor differ, and those of a machine with other work are up to twice as long. The
+formulas are in docs/scale.md of the repository.`;
 
 export const COMPLETION_HELP: string = `
 Examples:

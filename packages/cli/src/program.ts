@@ -44,7 +44,10 @@ type Exit = (code: number) => void;
 /** The program; `rest` are the words after `--`. */
 export function createProgram(rest: CommandLine['rest'], exit: Exit): Command {
   const program = new Command('holdfast')
-    .description('Run commands under distributed locks on Redis and Valkey, and look at the locks.')
+    .description(
+      'Run commands under distributed locks, and look at the locks: on Redis, Valkey, ' +
+        'PostgreSQL, SQLite and etcd.',
+    )
     .version(version())
     .addHelpText('after', help.MAIN_HELP)
     // `main` reports the errors
@@ -214,7 +217,7 @@ function addDoctor(program: Command, exit: Exit): void {
 function addPlan(program: Command): void {
   program
     .command('plan')
-    .summary('compute what a load needs: servers, memory, processor time, connections')
+    .summary('compute what a load on Redis or Valkey needs: servers, memory, connections')
     .addOption(
       new Option('--topology <name>', 'the servers').choices(TOPOLOGIES).default(TOPOLOGIES[0]),
     )

@@ -11,8 +11,12 @@ export function doctorReport({ findings, servers }: DoctorReport): string {
     roundTrip === undefined ? 'no answer' : `${roundTrip.toFixed(1)}ms`,
     clockOffset === undefined ? '' : `${clockOffset >= 0 ? '+' : ''}${clockOffset}ms`,
   ]);
-  const examined = table(['SERVER', 'VERSION', 'ROUND TRIP', 'CLOCK'], rows);
-  if (findings.length === 0) return `${examined}\n\nnothing found that endangers locks`;
+  // a database is not among them
+  const examined =
+    rows.length === 0 ? [] : [table(['SERVER', 'VERSION', 'ROUND TRIP', 'CLOCK'], rows)];
+  if (findings.length === 0) {
+    return [...examined, 'nothing found that endangers locks'].join('\n\n');
+  }
   const found = findings.map((one) => [
     coloured(one),
     printable(one.code),
@@ -20,7 +24,7 @@ export function doctorReport({ findings, servers }: DoctorReport): string {
     printable(one.evidence),
   ]);
   const list = table(['SEVERITY', 'CODE', 'SERVER', 'SEEN'], found);
-  return [examined, list, ...advices(findings)].join('\n\n');
+  return [...examined, list, ...advices(findings)].join('\n\n');
 }
 
 function coloured({ severity }: Finding): string {

@@ -4,6 +4,7 @@ import { freePorts, paced, type Postgres, startPostgres } from 'holdfast-testkit
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answered, Cli, cli } from '../cli.js';
+import { everyCommand } from '../every-command.js';
 
 let server: Postgres;
 let admin: Client;
@@ -30,23 +31,7 @@ afterAll(async () => {
 });
 
 describe('a command under a lock of PostgreSQL', () => {
-  it('runs, is shown, keeps others out, and can be broken', async () => {
-    await using running = new Cli(['run', 'job', '--url', url, '--', 'cat']);
-    const look = (): ReturnType<typeof cli> => cli(['ls', '--url', url, '--json']);
-    await expect
-      .poll(async () => (await look()).stdout, { timeout: paced(20_000) })
-      .toContain('"job"');
-    const busy = await answered(['run', 'job', '-n', '--url', url, '--', 'echo', 'ran']);
-    expect(busy).toMatchObject({ code: 75, stdout: '' });
-    expect((await answered(['inspect', 'job', '--url', url])).stdout).toContain('job');
-    expect((await answered(['doctor', '--url', url])).code).toBe(0);
-    expect(await cli(['break', 'job', '--yes', '--url', url])).toMatchObject({ code: 0 });
-    expect(await running.exited).toMatchObject({ code: 70 });
-    expect(await answered(['run', 'job', '--url', url, '--', 'echo', 'ran'])).toMatchObject({
-      code: 0,
-      stdout: 'ran\n',
-    });
-  });
+  it('is used by every command', { timeout: paced(60_000) }, () => everyCommand(url));
 
   it('has a table and a prefix of its own', async () => {
     await using running = new Cli(['run', 'own', '--url', url, '--', 'cat']);

@@ -2,16 +2,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { paced } from 'holdfast-testkit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cli } from '../cli.js';
-import { runsInTurn } from '../runs-in-turn.js';
+import { everyCommand } from '../every-command.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
 const url = `sqlite:${join(folder, 'locks.db')}`;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a command under a lock in a file', () => {
-  it('runs, is shown, keeps others out, and lets the next one run', () => runsInTurn(url));
+  it('is used by every command', { timeout: paced(60_000) }, () => everyCommand(url));
 
   it('is not run if the file cannot be used', async () => {
     const run = (...args: string[]): ReturnType<typeof cli> =>

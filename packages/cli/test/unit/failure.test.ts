@@ -13,3 +13,13 @@ it.each([
   const error = new HoldfastError('HOLDFAST_REFUSED', message, { key: 'k', cause });
   expect(failureOf(error).exitCode).toBe(EXIT.denied);
 });
+
+it.each(['EACCES', 'EPERM'])('a missing right at a file ends with it too: %s', (code) => {
+  const denied = Object.assign(new Error(`${code}: permission denied`), { code });
+  const exit = (cause: Error): number => {
+    const message = `Holdfast: "k" was refused by the server: ${cause.message}`;
+    return failureOf(new HoldfastError('HOLDFAST_REFUSED', message, { key: 'k', cause })).exitCode;
+  };
+  expect(exit(new Error('locks.db', { cause: denied }))).toBe(EXIT.denied);
+  expect(exit(new Error('locks.db'))).toBe(EXIT.unavailable);
+});
