@@ -1,25 +1,21 @@
 /**
  * Watches for the wake channels of this process. Each message is a change of a key of its channel.
  *
- *     opening --created--> open --ended, or silent--> lost --after a pause--> opening again
- *
  * A watch that is opened again begins after the last change that it saw, so it misses nothing,
  * unless etcd has compacted that part of its history. A message to itself, sent again and again,
  * finds a watch that has died silently.
  */
-import { type MessageListener, RegisterError } from 'holdfast/register';
+import {
+  keepListening,
+  type MessageListener,
+  RegisterError,
+  type WakeConnection,
+} from 'holdfast/register';
 import { noAnswer, refusal } from './failures.js';
 import type { Gateway } from './gateway.js';
 import { base64, type Names, rangeOf, textOf } from './keys.js';
 
-/** The first pause before a watch is opened again, in ms. It doubles up to the second. */
-const PAUSE_MS = 50;
-const PAUSE_MAX_MS = 5000;
-/** How long a message to itself, or the first answer of a watch, may take, in ms. */
-const ECHO_MS = 3000;
-/** The time between two of them, in ms. */
-const ECHO_EVERY_MS = 15_000;
-/** The end of its key. */
+/** The end of the key of a message to itself. */
 const ECHO = 'e';
 
 /** What a watch says. */
@@ -38,10 +34,10 @@ interface Said {
 export class Listening {
   readonly #gateway: Gateway;
   readonly #names: Names;
-  readonly #every: number;
+  readonly #every: number | undefined;
 
   /** @param every the time between two messages to itself, in ms */
-  constructor(gateway: Gateway, names: Names, every: number = ECHO_EVERY_MS) {
+  constructor(gateway: Gateway, names: Names, every?: number) {
     this.#gateway = gateway;
     this.#names = names;
     this.#every = every;
@@ -50,74 +46,52 @@ export class Listening {
   /** Resolves when messages of the channel arrive. */
   async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
     const prefix = this.#names.messages(channel);
-    const watch = new Watch({ gateway: this.#gateway, prefix, listener, every: this.#every });
-    await watch.open();
-    return watch;
+    const watch = new Watch(this.#gateway, prefix, listener);
+    const open = watch.open.bind(watch);
+    const kept = await keepListening(listener, { open, every: this.#every });
+    return {
+      close: async () => {
+        await kept.close();
+        await this.#gateway.call('kv/deleterange', rangeOf(prefix), 'read').catch(() => undefined);
+      },
+    };
   }
-}
-
-interface WatchTerms {
-  readonly gateway: Gateway;
-  /** The beginning of the keys of the channel. */
-  readonly prefix: string;
-  readonly listener: MessageListener;
-  readonly every: number;
 }
 
 class Watch {
   readonly #gateway: Gateway;
+  /** The beginning of the keys of the channel. */
   readonly #prefix: string;
   readonly #listener: MessageListener;
-  readonly #every: number;
   /** The last revision that it has seen; `0` if changes are missed anyway. */
   #seen = 0n;
-  #pause = 0;
-  #timer: NodeJS.Timeout | undefined;
-  /** Ends the present stream. */
-  #stream = new AbortController();
-  /** A message to itself arrived. */
-  #echoed: () => void = () => undefined;
-  #isClosed = false;
+  /** A message to itself arrived; `undefined` if none is on its way. */
+  #echoed: (() => void) | undefined;
 
-  constructor({ gateway, prefix, listener, every }: WatchTerms) {
+  constructor(gateway: Gateway, prefix: string, listener: MessageListener) {
     this.#gateway = gateway;
     this.#prefix = prefix;
     this.#listener = listener;
-    this.#every = every;
   }
 
   /** Opens a stream, and resolves when etcd watches. */
-  async open(): Promise<void> {
-    const stream = new AbortController();
-    this.#stream = stream;
-    const late = setTimeout(() => stream.abort(), ECHO_MS);
+  async open(lost: () => void, signal: AbortSignal): Promise<WakeConnection> {
+    // perhaps it waited for a revision that does not come
+    if (this.#echoed !== undefined) this.#seen = 0n;
+    this.#echoed = undefined;
     try {
-      const lines = linesOf(await this.#start(stream.signal));
+      const lines = linesOf(await this.#start(signal));
       const first = await lines.next();
       if (first.done === true) throw new RegisterError('unanswered', 'the watch ended at once');
       this.#read(first.value);
-      clearTimeout(late);
-      void this.#follow(lines, stream);
+      void this.#follow(lines).then(lost);
     } catch (error) {
-      stream.abort();
       this.#gateway.forget(error);
+      this.#gateway.leave();
       throw error instanceof RegisterError ? error : noAnswer('watch', error);
-    } finally {
-      clearTimeout(late);
     }
-    if (this.#isClosed) return stream.abort();
-    this.#pause = 0;
-    this.#listener.up();
-    this.#plan(this.#every, () => void this.#check(stream));
-  }
-
-  /** Ends the watch, and removes its messages. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    this.#stream.abort();
-    const range = rangeOf(this.#prefix);
-    await this.#gateway.call('kv/deleterange', range, 'read').catch(() => undefined);
+    // the signal ends the stream
+    return { echo: () => this.#echo(), close: () => undefined };
   }
 
   async #start(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
@@ -127,7 +101,7 @@ class Watch {
   }
 
   /** Reads the stream until it ends. */
-  async #follow(lines: AsyncIterator<string>, stream: AbortController): Promise<void> {
+  async #follow(lines: AsyncIterator<string>): Promise<void> {
     try {
       for (;;) {
         const line = await lines.next();
@@ -137,7 +111,6 @@ class Watch {
     } catch {
       // it is opened again
     }
-    this.#lost(stream);
   }
 
   /** Throws if the watch has ended. */
@@ -158,7 +131,7 @@ class Watch {
   }
 
   #receive(key: string, value: string): void {
-    if (key === `${this.#prefix}${ECHO}`) return this.#echoed();
+    if (key === `${this.#prefix}${ECHO}`) return this.#echoed?.();
     let texts: unknown;
     try {
       texts = JSON.parse(textOf(value));
@@ -169,51 +142,12 @@ class Watch {
     for (const text of texts) if (typeof text === 'string') this.#listener.message(text);
   }
 
-  #lost(stream: AbortController): void {
-    if (this.#stream !== stream || this.#isClosed) return;
-    stream.abort();
-    this.#stream = new AbortController();
-    this.#listener.down();
-    this.#again();
-  }
-
-  #again(): void {
-    if (this.#isClosed) return;
-    const pause = this.#pause * (0.5 + Math.random());
-    this.#pause = Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MS, this.#pause * 2));
-    this.#plan(pause, () => {
-      this.open().catch(() => {
-        this.#gateway.leave();
-        this.#again();
-      });
-    });
-  }
-
-  /** Looks whether messages still arrive. */
-  async #check(stream: AbortController): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('no message to itself')), ECHO_MS).unref();
-    });
+  /** Sends a message to itself. */
+  async #echo(): Promise<void> {
     const arrived = new Promise<void>((resolve) => (this.#echoed = resolve));
-    try {
-      const put = { key: base64(`${this.#prefix}${ECHO}`), value: '' };
-      const sent = this.#gateway.call('kv/put', put, 'change');
-      await Promise.race([Promise.all([sent, arrived]), late]);
-      this.#plan(this.#every, () => void this.#check(stream));
-    } catch {
-      // perhaps it waits for a revision that does not come
-      this.#seen = 0n;
-      this.#lost(stream);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #plan(ms: number, run: () => void): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(run, ms);
-    this.#timer.unref();
+    const put = { key: base64(`${this.#prefix}${ECHO}`), value: '' };
+    await Promise.all([this.#gateway.call('kv/put', put, 'change'), arrived]);
+    this.#echoed = undefined;
   }
 }
 

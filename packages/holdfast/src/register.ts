@@ -10,6 +10,11 @@ export { register, type RegisterOptions } from './instance/register.js';
 export type { Finding, FindingCode, FindingSeverity } from './store/finding.js';
 export type { TimeLimit } from './store/port.js';
 export { Collector, type CollectorTerms } from './store/register/collector.js';
+export {
+  keepListening,
+  type WakeConnection,
+  type WakeTerms,
+} from './store/register/keep-listening.js';
 export { type NamedLease, standingOf } from './store/register/held-back.js';
 export { MemoryRegister } from './store/register/memory-register.js';
 export type {
