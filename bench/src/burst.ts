@@ -8,9 +8,9 @@ import { execFile } from 'node:child_process';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Holdfast, type Lease } from 'holdfast';
-import { startServer } from 'holdfast-testkit';
-import { Redis } from 'ioredis';
+import type { Lease } from 'holdfast';
+import { connected } from './connected.js';
+import { type Kind, startSite } from './scale/sites.js';
 import type { Settings } from './settings.js';
 
 const TTL_MS = 3_600_000;
@@ -30,14 +30,25 @@ interface Burst {
   readonly peak: number;
 }
 
+const SIZES: Partial<Record<Kind, readonly number[]>> = {
+  one: [100_000, 1_000_000],
+  quorum: [10_000, 100_000],
+};
+const QUICK: typeof SIZES = { one: [10_000], quorum: [1000] };
+
 /** `npm run bench -- --burst` */
-export async function printBursts({ server, quick }: Settings): Promise<void> {
-  await using target = await startServer({ server });
+export async function printBursts({ kinds, server, quick }: Settings): Promise<void> {
   console.log('acquisitions, and then releases, of one turn of one process, one key each');
-  for (const count of quick ? [10_000] : [100_000, 1_000_000]) {
-    const args = [fileURLToPath(import.meta.url), `${target.port}`, `${count}`];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    print(JSON.parse(stdout) as Burst);
+  for (const kind of kinds) {
+    const sizes = (quick ? QUICK : SIZES)[kind];
+    if (sizes === undefined) continue;
+    console.log(kind);
+    await using site = await startSite(kind, server);
+    for (const count of sizes) {
+      const args = [fileURLToPath(import.meta.url), site.address.ports.join(','), `${count}`];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      print(JSON.parse(stdout) as Burst);
+    }
   }
 }
 
@@ -53,10 +64,10 @@ function print(burst: Burst): void {
   console.log(`    memory ${before} MB before, ${peak} MB at the peak: ${each} bytes a call`);
 }
 
-async function burst(port: number, count: number): Promise<Burst> {
-  const redis = new Redis({ host: '127.0.0.1', port });
+async function burst(ports: readonly number[], count: number): Promise<Burst> {
   let lost = 0;
-  const holdfast = new Holdfast(redis, { ttl: TTL_MS, onLost: () => void (lost += 1) });
+  const options = { ttl: TTL_MS, onLost: () => void (lost += 1) };
+  const { clients, holdfast } = connected(ports, options);
   await (await holdfast.mutex('first').acquire()).release();
   const mega = (bytes: number): number => Math.round(bytes / 2 ** 20);
   const before = mega(process.memoryUsage().rss);
@@ -89,12 +100,12 @@ async function burst(port: number, count: number): Promise<Burst> {
     })(),
   );
   await holdfast.close();
-  redis.disconnect();
+  for (const client of clients) client.disconnect();
   const peak = mega(process.resourceUsage().maxRSS * 1024);
   return { count, failed, lost, acquired, released, before, peak };
 }
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
-  const [port = 0, count = 0] = argv.slice(2).map(Number);
-  console.log(JSON.stringify(await burst(port, count)));
+  const [ports = '', count] = argv.slice(2);
+  console.log(JSON.stringify(await burst(ports.split(',').map(Number), Number(count))));
 }

@@ -7,12 +7,10 @@
 import { Holdfast } from 'holdfast';
 import { type Server, sleep, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
-import { readServer, type ServerReading, since } from './server-readings.js';
-import type { Settings } from './settings.js';
+import { callsByName, perOne, readServer, type ServerReading, since } from './server-readings.js';
+import type { IdlePlace, Settings } from './settings.js';
 
 const SIZES = { quick: [1, 20], full: [1, 100, 1000, 10_000] };
-const AT = ['mutex', 'latch', 'barrier', 'condition'] as const;
-type At = (typeof AT)[number];
 /** No generation ends and no lease expires meanwhile. */
 const TTL_MS = 600_000;
 /** Twice the longest pause of a waiter. */
@@ -24,17 +22,17 @@ const TOGETHER = 200;
 const BETWEEN_MS = 300;
 const KEY = 'bench:idle';
 
-export async function printIdle({ server, quick }: Settings): Promise<void> {
+export async function printIdle({ places, server, quick }: Settings): Promise<void> {
   const size = quick ? 'quick' : 'full';
   await using target = await startServer({ server });
   console.log('idle waiters of one key, each in an instance of its own: the server, a second');
   console.log('  waiters at a  polls  inner calls of a poll  µs of a poll  CPU of the server');
-  const loads = AT.flatMap((at) => {
+  const loads = places.flatMap((at) => {
     const counts = at === 'mutex' ? SIZES[size] : SIZES[size].slice(-2);
     return counts.map((count) => ({ at, count }));
   });
   for (const { at, count } of loads) {
-    const { reading, seconds } = await measure(target, at, count, size);
+    const { calls, reading, seconds } = await measure(target, at, count, size);
     const polls = reading.scripts / seconds;
     const columns = [
       `  ${count} ${at}`.padEnd(14),
@@ -44,15 +42,16 @@ export async function printIdle({ server, quick }: Settings): Promise<void> {
       `${((reading.cpu / seconds / 1e6) * 100).toFixed(1)} %`.padStart(18),
     ];
     console.log(columns.join(' '));
+    console.log(`    each: ${perOne(calls, reading.scripts)}`);
   }
 }
 
 async function measure(
   target: Server,
-  at: At,
+  at: IdlePlace,
   count: number,
   size: 'quick' | 'full',
-): Promise<{ reading: ServerReading; seconds: number }> {
+): Promise<{ calls: Map<string, number>; reading: ServerReading; seconds: number }> {
   const address = { host: target.host, port: target.port };
   const holders = new Redis(address);
   const clients = new Redis(address);
@@ -80,16 +79,18 @@ async function measure(
       const found = await holder.inspect(key);
       return (isQueue ? found?.waiterCount : found?.parkedCount) === count;
     };
-    await until(all, { within: 240_000, every: 100, what: `${count} waiters` });
+    await until(all, { within: 600_000, every: 100, what: `${count} waiters` });
     await sleep(SETTLING_MS[size]);
     const [before, from] = [await readServer(target), performance.now()];
+    const calls = await callsByName([target]);
     await sleep(WINDOW_MS[size]);
     const reading = since(before, await readServer(target));
+    const named = await callsByName([target], calls);
     const seconds = (performance.now() - from) / 1000;
     end.abort();
     await waits;
     await held?.release();
-    return { reading, seconds };
+    return { calls: named, reading, seconds };
   } finally {
     await Promise.all([holder, ...instances].map(async (one) => one.close()));
     for (const client of [holders, clients]) client.disconnect();
@@ -98,7 +99,7 @@ async function measure(
 
 async function waitAt(
   holdfast: Holdfast,
-  at: At,
+  at: IdlePlace,
   key: string,
   count: number,
   signal: AbortSignal,

@@ -5,12 +5,17 @@
  */
 import { spawn } from 'node:child_process';
 import { execPath } from 'node:process';
+import { readFileSync } from 'node:fs';
 import { Meter } from './scale/meter.js';
 import { type Kind, startSite } from './scale/sites.js';
 import { Team } from './scale/team.js';
+import { callsByName, perOne } from './server-readings.js';
 import type { Settings } from './settings.js';
 
-const SIZES: Partial<Record<Kind, readonly number[]>> = { one: [100, 300, 1000], quorum: [30] };
+const SIZES: Partial<Record<Kind, readonly number[]>> = {
+  one: [100, 300, 1000, 3000],
+  quorum: [30],
+};
 const QUICK: typeof SIZES = { one: [10], quorum: [4] };
 /** The instances share so many processes of the system. */
 const WORKERS = 4;
@@ -24,25 +29,40 @@ interface Counted {
   readonly commands: number;
   readonly inner: number;
   readonly server: number;
+  /** Calls of scripts, and of the commands in them, for each grant. */
+  readonly scripts: string;
+  readonly calls: string;
 }
 
 /** `npm run bench -- --overload` */
-export async function printOverload({ server, quick }: Settings): Promise<void> {
+export async function printOverload({ kinds, server, quick }: Settings): Promise<void> {
+  const names = scriptNames();
   console.log(`hand-offs of one key, without and with ${LOOPS} busy loops: each grant needs`);
   for (const [kind, sizes] of Object.entries(quick ? QUICK : SIZES)) {
+    if (!kinds.includes(kind as Kind)) continue;
     await using site = await startSite(kind as Kind, server);
     await using meter = await Meter.start(site);
     for (const count of sizes) {
       const processes = Math.min(WORKERS, count);
-      await using team = await Team.start(site, { processes, instances: count });
+      await using team = await Team.start(site, { processes, instances: count, counted: true });
       const grants = quick ? GRANTS_MIN : Math.max(GRANTS_MIN, Math.ceil(GRANTS / count));
+      let known = new Map<string, number>();
       const once = async (): Promise<Counted> => {
+        const before = await callsByName(site.masters);
         const { result, change, seconds } = await meter.during(() =>
           team.ask({ do: 'contend', key: 'hot', grants, work: 0 }),
         );
+        const calls = perOne(await callsByName(site.masters, before), result.done);
+        const scripts = new Map<string, number>();
+        for (const [sha, all] of Object.entries(result.scripts)) {
+          scripts.set(names.get(sha) ?? sha, all - (known.get(sha) ?? 0));
+        }
+        known = new Map(Object.entries(result.scripts));
         const of = (total: number): number => total / result.done;
         const counts = { commands: of(change.commands), inner: of(change.inner) };
-        return { ...counts, grants: result.done, ms: seconds * 1000, server: of(change.cpu) };
+        const texts = { calls, scripts: perOne(scripts, result.done) };
+        const ms = seconds * 1000;
+        return { ...counts, ...texts, grants: result.done, ms, server: of(change.cpu) };
       };
       // the first turn opens the wake connections
       await once();
@@ -64,15 +84,24 @@ export async function printOverload({ server, quick }: Settings): Promise<void> 
   }
 }
 
+/** The names of the scripts by their hashes. */
+function scriptNames(): Map<string, string> {
+  const file = '../../packages/holdfast/src/store/redis/generated/scripts.ts';
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8');
+  const found = text.matchAll(/new Script\('(\w+)', '(\w+)'\)/g);
+  return new Map([...found].map(([, name = '', sha = '']) => [sha, name]));
+}
+
 function busyLoop(): () => void {
   const loop = spawn(execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
   return () => void loop.kill('SIGKILL');
 }
 
 function print(kind: string, count: number, state: string, of: Counted): void {
-  const { grants, ms, commands, inner, server } = of;
+  const { grants, ms, calls, commands, inner, scripts, server } = of;
   const each = `${commands.toFixed(2)} commands, ${inner.toFixed(1)} inner`;
   const rate = `${Math.round((grants * 1000) / ms)} grants a second`;
+  console.log(`    scripts: ${scripts}; calls: ${calls}`);
   console.log(
     `  ${kind}, ${count}, ${state}: ${each}, ${server.toFixed(0)} µs of the servers, ${rate}`,
   );

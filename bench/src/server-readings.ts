@@ -46,3 +46,26 @@ export function since(before: ServerReading, after: ServerReading): ServerReadin
     names.map((name) => [name, after[name] - before[name]]),
   ) as unknown as ServerReading;
 }
+
+/** Calls by the name of the command, also those of scripts; since an earlier reading. */
+export async function callsByName(
+  servers: readonly Server[],
+  before?: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const all = new Map<string, number>();
+  for (const server of servers) {
+    const info = String(await server.command('INFO', 'commandstats'));
+    for (const [, name = '', calls] of info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)) {
+      if (!ASIDE.test(name)) all.set(name, (all.get(name) ?? 0) + Number(calls));
+    }
+  }
+  for (const [name, calls] of before ?? []) all.set(name, (all.get(name) ?? 0) - calls);
+  return all;
+}
+
+/** The most frequent first, without those that are seldom. */
+export function perOne(calls: ReadonlyMap<string, number>, count: number): string {
+  const each = [...calls].map(([name, all]) => ({ name, one: all / count }));
+  const often = each.filter(({ one }) => one >= 0.05).toSorted((a, b) => b.one - a.one);
+  return often.map(({ name, one }) => `${name} ${one.toFixed(2)}`).join(', ');
+}

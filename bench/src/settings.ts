@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { paced, type Server, type ServerName } from 'holdfast-testkit';
 import { type Kind, KINDS } from './scale/sites.js';
+import { type Part, PARTS } from './scale/measuring.js';
 import { CLIENTS, type ClientName } from './variants.js';
 
 /** The scenarios; the last four give the pictures of cost against a size. */
@@ -114,9 +115,11 @@ export interface Settings {
   readonly contend: boolean;
   /** Prints only what idle waiters cost. */
   readonly idle: boolean;
+  readonly places: readonly IdlePlace[];
   /** Measures only what each thing costs as it grows, in these stores. */
   readonly scale: boolean;
   readonly kinds: readonly Kind[];
+  readonly parts: readonly Part[];
   readonly million: boolean;
   /** Only compares plans with real loads. */
   readonly plans: boolean;
@@ -143,6 +146,10 @@ export interface Bench extends Settings {
   readonly peersFolder: string | undefined;
 }
 
+/** Where idle waiters wait. */
+export const PLACES = ['mutex', 'latch', 'barrier', 'condition'] as const;
+export type IdlePlace = (typeof PLACES)[number];
+
 export const USAGE: string = `npm run bench -- [options]
   --only a,c,e     scenarios: ${SCENARIOS.join(', ')} (default all)
   --rounds N       counted rounds of each scenario (default 7; with --quick 1)
@@ -159,10 +166,15 @@ export const USAGE: string = `npm run bench -- [options]
   --contend        measures only contenders for one lock, on one server and on a quorum
   --burst          measures only 1,000,000 acquisitions and releases in one turn
   --idle           measures only what idle waiters cost the server
+  --at NAME        with --idle: one of ${PLACES.join(', ')}; may be repeated
   --scale          measures only what leases, waiters, processes and keys cost as they grow
   --plans          with --scale: only compares plans with real loads, by the costs in FILE
   --million        with --scale: also 1,000,000 leases
-  --store NAME     with --scale: one of ${KINDS.join(', ')}; may be repeated (default all)
+  --store NAME     with --scale, --overload, --burst and --list: one of
+                   ${KINDS.join(', ')};
+                   may be repeated (default all)
+  --part NAME      with --scale: one of ${PARTS.slice(0, 6).join(', ')},
+                   ${PARTS.slice(6).join(', ')}; may be repeated
   --overload       measures only contenders beside busy loops, on one server and on a quorum
   --list           measures only the listing of 100,000 and 1,000,000 locks
   --files          measures only locks in a file of SQLite, beside a lock file
@@ -200,6 +212,8 @@ export function readSettings(args: string[]): Settings | undefined {
       million: { type: 'boolean', default: false },
       plans: { type: 'boolean', default: false },
       store: { type: 'string', multiple: true },
+      part: { type: 'string', multiple: true },
+      at: { type: 'string', multiple: true },
       list: { type: 'boolean', default: false },
       overload: { type: 'boolean', default: false },
       files: { type: 'boolean', default: false },
@@ -215,11 +229,7 @@ export function readSettings(args: string[]): Settings | undefined {
   return {
     server,
     clients: chosen('client', values.client ?? clients, CLIENTS),
-    scenarios: chosen(
-      'only',
-      values.only?.flatMap((one) => one.split(',')),
-      SCENARIOS,
-    ),
+    scenarios: chosen('only', listed(values.only), SCENARIOS),
     rounds: whole('rounds', values.rounds ?? (quick ? '1' : '7')),
     sizes: sizesOf(quick ? QUICK : FULL, values.seconds),
     quick,
@@ -238,6 +248,8 @@ export function readSettings(args: string[]): Settings | undefined {
     million: values.million,
     plans: values.plans,
     kinds: chosen('store', values.store, KINDS),
+    parts: chosen('part', listed(values.part), PARTS),
+    places: chosen('at', listed(values.at), PLACES),
     ...{ list: values.list, overload: values.overload, files: values.files, etcd: values.etcd },
     ...{ postgres: values.postgres, short: values.short },
     command: ['npm run bench --', ...args].join(' '),
@@ -247,6 +259,9 @@ export function readSettings(args: string[]): Settings | undefined {
 function sizesOf(sizes: Sizes, seconds: string | undefined): Sizes {
   return seconds === undefined ? sizes : { ...sizes, seconds: whole('seconds', seconds) };
 }
+
+const listed = (words: string[] | undefined): string[] | undefined =>
+  words?.flatMap((one) => one.split(','));
 
 function chosen<T extends string>(
   option: string,

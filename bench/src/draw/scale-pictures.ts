@@ -1,12 +1,15 @@
-/** The pictures of `npm run bench -- --scale`: the cost of one on one server, by their number. */
+/** The pictures of `npm run bench -- --scale`: the cost of one, by their number. */
 import type { ScaleResult } from '../scale/scale.js';
-import type { Cost, Row, Thing } from '../scale/things.js';
+import type { Kind } from '../scale/sites.js';
+import type { Cost, Row, Thing } from '../scale/measuring.js';
 import { type Chart, drawChart, type Series } from './svg.js';
 
 interface Picture {
   readonly file: string;
   readonly title: string;
   readonly thing: Thing;
+  /** By default one server. */
+  readonly kind?: Kind;
   readonly x: string;
   readonly y: string;
   readonly lines: readonly (readonly [name: string, value: (cost: Cost, at: number) => number])[];
@@ -37,12 +40,27 @@ const PICTURES: readonly Picture[] = [
       ['clients, ms', ({ client = Number.NaN }, at) => (client * at) / 1000],
     ],
   },
+  {
+    ...{ file: 'scale-process.svg', title: 'Calls of one process that wait for one key' },
+    ...{ thing: 'process waiter', x: 'calls that wait', y: 'of all of them, in a second' },
+    lines: [
+      ['polls', ({ commands = Number.NaN }, at) => commands * at],
+      ['calls in scripts', ({ inner = Number.NaN }, at) => inner * at],
+      ['client, ms', ({ client = Number.NaN }, at) => (client * at) / 1000],
+    ],
+  },
+  {
+    ...{ file: 'scale-masters.svg', title: 'Cost of a free lock on a cluster', kind: 'cluster' },
+    ...{ thing: 'pair of masters', x: 'masters', y: 'of an acquisition and its release' },
+    lines: CPU,
+  },
 ];
 
 export function drawScale(result: ScaleResult): Map<string, string> {
   const drawn = new Map<string, string>();
   for (const picture of PICTURES) {
-    const rows = result.rows.filter(({ kind, thing }) => kind === 'one' && thing === picture.thing);
+    const { kind: of = 'one' } = picture;
+    const rows = result.rows.filter(({ kind, thing }) => kind === of && thing === picture.thing);
     if (rows.length > 1) drawn.set(picture.file, drawChart(chartOf(result, picture, rows)));
   }
   return drawn;

@@ -6,7 +6,7 @@ import {
   type Topology,
 } from 'holdfast-cli/dist/plan/costs.js';
 import { REPLICAS, SEVERAL } from './sites.js';
-import type { Cost, Row, Thing } from './things.js';
+import type { Cost, Row, Thing } from './measuring.js';
 
 /** The greatest measured size that may stand for a thing. */
 const MOST: Partial<Record<Thing, number>> = {

@@ -1,5 +1,6 @@
 /** What servers did between two moments: commands, processor time, bytes, memory. */
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createTable } from 'holdfast-postgres';
 import { type Server, sleep } from 'holdfast-testkit';
 import { Client } from 'pg';
@@ -7,9 +8,9 @@ import { readServer } from '../server-readings.js';
 import type { Site } from './sites.js';
 
 export interface Reading {
-  /** Calls of scripts; transactions of PostgreSQL. */
+  /** Calls of scripts; transactions of PostgreSQL; requests of etcd. */
   readonly commands: number;
-  /** Calls that scripts make. */
+  /** Calls that scripts make; reads and writes of keys of etcd. */
   readonly inner: number;
   /** Processor time of the servers, in µs. */
   readonly cpu: number;
@@ -20,7 +21,7 @@ export interface Reading {
   readonly between: number;
   /** Messages of the wake channels. */
   readonly messages: number;
-  /** Bytes of memory in use; of PostgreSQL those of the table. */
+  /** Bytes of memory in use; of PostgreSQL those of the table, of SQLite and etcd of the data. */
   readonly memory: number;
   readonly connections: number;
 }
@@ -98,6 +99,46 @@ async function readPostgres(client: Client): Promise<Reading> {
   };
 }
 
+interface File {
+  pragma(name: string, options: { readonly simple: true }): unknown;
+  close(): void;
+}
+type FileClass = new (file: string, options: { readonly fileMustExist: true }) => File;
+
+/** What is in the file, also if it is still in its log. There is no server. */
+function readFile(path: string): Reading {
+  const Database = createRequire(import.meta.url)('better-sqlite3') as FileClass;
+  let file: File | undefined;
+  try {
+    file = new Database(path, { fileMustExist: true });
+    const of = (name: string): number => Number(file?.pragma(name, { simple: true }));
+    const pages = of('page_count') - of('freelist_count');
+    return { ...NOTHING, memory: pages * of('page_size') };
+  } catch {
+    // no process has made it yet
+    return NOTHING;
+  } finally {
+    file?.close();
+  }
+}
+
+const REQUESTS = /^grpc_server_handled_total\{[^}]*grpc_service="etcdserverpb.KV"[^}]*\} (\S+)/gm;
+
+async function readEtcd(endpoint: string): Promise<Reading> {
+  const text = await (await fetch(`${endpoint}/metrics`)).text();
+  const of = (name: string): number =>
+    Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1] ?? 0);
+  const commands = [...text.matchAll(REQUESTS)].reduce((sum, [, found]) => sum + Number(found), 0);
+  return {
+    ...{ ...NOTHING, commands, cpu: of('process_cpu_seconds_total') * 1e6 },
+    // the reads and writes of the transactions
+    inner: of('etcd_mvcc_put_total') + of('etcd_mvcc_range_total') + of('etcd_mvcc_delete_total'),
+    received: of('etcd_network_client_grpc_received_bytes_total'),
+    sent: of('etcd_network_client_grpc_sent_bytes_total'),
+    memory: of('etcd_mvcc_db_total_size_in_use_in_bytes'),
+  };
+}
+
 /** Reads all servers of a site, and knows what they do when nothing is asked of them. */
 export class Meter implements AsyncDisposable {
   readonly #site: Site;
@@ -143,6 +184,9 @@ export class Meter implements AsyncDisposable {
 
   async read(): Promise<Reading> {
     if (this.#client !== undefined) return readPostgres(this.#client);
+    const { endpoints, file } = this.#site.address;
+    if (file !== undefined) return readFile(file);
+    if (endpoints !== undefined) return readEtcd(endpoints[0] as string);
     return this.#read(this.#site.servers);
   }
 

@@ -4,12 +4,15 @@ import type { Address } from './sites.js';
 export interface Given {
   readonly address: Address;
   readonly ttl: number;
+  readonly requestTimeout: number;
   /** Instances of this process, each as a process of its own would have it. */
   readonly instances: number;
   /** True if the instances share the client for commands; the wake connections are their own. */
   readonly shared: boolean;
   /** The place of this process, so that its keys are its own. */
   readonly place: number;
+  /** Calls of scripts are counted by the script. */
+  readonly counted: boolean;
 }
 
 export type Order =
@@ -54,4 +57,8 @@ export interface Answer {
   readonly renewals: number;
   readonly polls: number;
   readonly held: number;
+  /** Commands that the instances gave to their stores meanwhile. */
+  readonly commands: number;
+  /** Calls since the start, by the hash of the script, if they are counted. */
+  readonly scripts: Readonly<Record<string, number>>;
 }

@@ -12,22 +12,29 @@ import type { Settings } from '../settings.js';
 import { checkPlans, type Comparison, isFar } from './check.js';
 import { allCosts, costsOf } from './costs.js';
 import type { Kind } from './sites.js';
-import { type Cost, measureKind, type Row, type Sizes } from './things.js';
+import { type Cost, PARTS, type Row, type Sizes } from './measuring.js';
+import { measureKind } from './things.js';
 
 const FULL: Sizes = {
   pairs: [1, 10, 100, 1000],
   pauses: [5, 20, 100],
   leases: [1, 10, 100, 1000, 10_000, 100_000],
-  processes: [2, 10, 100, 1000],
+  processes: [2, 10, 100, 1000, 3000],
   waiters: [1, 10, 100, 1000, 10_000],
+  calls: [1, 10, 100, 1000, 10_000],
+  masters: [1, 2, 3],
   ...{ keys: 20_000, operations: 8000, ttl: 5000, restMs: 20_000, settlingMs: 20_000 },
 };
 
 /** Of the other stores: their costs grow in the same way. */
 const OTHERS: Sizes = {
   ...{ pairs: [1, 10], pauses: [100], leases: [5000], processes: [2, 10], waiters: [20] },
+  ...{ calls: [1, 100, 10_000], masters: [1, 2, 3] },
   ...{ keys: 2000, operations: 2000, ttl: 5000, restMs: 10_000, settlingMs: 10_000 },
 };
+
+/** Of these, one call renews many leases. */
+const SERVERS: readonly Kind[] = ['replicas', 'cluster', 'memory'];
 
 /** A renewal is a command for each lease, so the processes need more time. */
 const REGISTERS: Sizes = { ...OTHERS, leases: [500], ttl: 10_000 };
@@ -38,6 +45,8 @@ const QUICK: Sizes = {
   leases: [100],
   processes: [2],
   waiters: [10],
+  calls: [10],
+  masters: [1],
   ...{ keys: 1000, operations: 400, ttl: 2000, restMs: 2000, settlingMs: 2000 },
 };
 
@@ -57,24 +66,24 @@ export interface ScaleResult {
 }
 
 export async function printScale(settings: Settings): Promise<void> {
-  const { server, quick, command, kinds, million, plans } = settings;
+  const { server, quick, command, kinds, million, parts, plans } = settings;
   const sizesOf = (kind: Kind): Sizes => {
     if (quick) return QUICK;
-    if (kind === 'quorum' || kind === 'postgres') return REGISTERS;
-    if (kind !== 'one') return OTHERS;
-    return million ? { ...FULL, leases: [...FULL.leases, MILLION] } : FULL;
+    if (kind === 'one') return million ? { ...FULL, leases: [...FULL.leases, MILLION] } : FULL;
+    return SERVERS.includes(kind) ? OTHERS : REGISTERS;
   };
   const run = new Run(settings);
   console.log(`${command}\nload average ${load().toFixed(1)}; the cost of one, in memory or`);
   console.log('on servers: a waiter and a connection in a second; times in µs of processor time');
   print(HEAD);
   for (const kind of plans ? [] : kinds) {
-    await measureKind(kind, server, sizesOf(kind), (row) => {
+    const add = (row: Row): void => {
       print([row.kind, row.thing, `${row.at}`, ...COLUMNS.map((name) => show(row.cost[name]))]);
       run.row(row);
-    });
+    };
+    await measureKind(kind, server, sizesOf(kind), add, parts);
   }
-  if (quick) return;
+  if (quick || parts.length < PARTS.length) return;
   const chosen = TOPOLOGIES.filter((topology) => kinds.includes(topology));
   const costs = Object.fromEntries(chosen.map((name) => [name, costsOf(run.rows, name)]));
   await checkPlans(server, costs, (comparison) => {
@@ -90,18 +99,24 @@ class Run {
   readonly #settings: Settings;
   readonly #before = load();
 
-  /** Rows of stores that this run does not measure are kept from an earlier result. */
+  /** Rows that this run does not measure are kept from an earlier result. */
   constructor(settings: Settings) {
     this.#settings = settings;
-    const { json, kinds, plans } = settings;
+    const { json, kinds, parts, plans } = settings;
+    const keeps = plans || parts.length < PARTS.length;
     if (json === undefined || !existsSync(json)) return;
     const { rows, checks } = JSON.parse(readFileSync(json, 'utf8')) as ScaleResult;
-    this.rows = rows.filter(({ kind }) => plans || !kinds.includes(kind));
-    this.#checks = checks.filter(({ topology }) => !kinds.includes(topology));
+    this.rows = rows.filter(({ kind }) => keeps || !kinds.includes(kind));
+    this.#checks = checks.filter(({ topology }) => (keeps && !plans) || !kinds.includes(topology));
   }
 
   row(row: Row): void {
-    this.rows = [...this.rows, row];
+    const { at, kind, thing } = row;
+    const isLike = (other: Row): boolean => other.kind === kind && other.thing === thing;
+    const others = this.rows.filter((other) => !isLike(other) || other.at !== at);
+    // the rows of a thing are in the order of their sizes
+    const larger = others.findIndex((other) => isLike(other) && other.at > at);
+    this.rows = others.toSpliced(larger === -1 ? others.length : larger, 0, row);
     this.#write();
   }
 

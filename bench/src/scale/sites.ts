@@ -1,14 +1,27 @@
 /** The deployments that are measured, each with what a process of the load needs to reach it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   type Server,
   type ServerName,
   startCluster,
+  startEtcd,
   startPostgres,
   startReplicated,
   startServer,
 } from 'holdfast-testkit';
 
-export const KINDS = ['one', 'replicas', 'quorum', 'cluster', 'memory', 'postgres'] as const;
+export const KINDS = [
+  'one',
+  'replicas',
+  'quorum',
+  'cluster',
+  'memory',
+  'postgres',
+  'sqlite',
+  'etcd',
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** The servers of a quorum, and the masters of a cluster. */
@@ -24,17 +37,26 @@ export interface Address {
   readonly ports: readonly number[];
   /** Of PostgreSQL. */
   readonly connection?: { readonly host: string; readonly user: string; readonly database: string };
+  /** Of SQLite: the file. */
+  readonly file?: string;
+  /** Of etcd. */
+  readonly endpoints?: readonly string[];
 }
 
 export interface Site extends AsyncDisposable {
   readonly address: Address;
-  /** Empty for the memory of a process, and for PostgreSQL. */
+  /** Those of Redis or Valkey: empty for other stores. */
   readonly servers: readonly Server[];
   /** Those that get commands; the others are replicas. */
   readonly masters: readonly Server[];
 }
 
-export async function startSite(kind: Kind, server: ServerName): Promise<Site> {
+/** @param count the masters of a cluster */
+export async function startSite(
+  kind: Kind,
+  server: ServerName,
+  count: number = SEVERAL,
+): Promise<Site> {
   const of = (
     servers: readonly Server[],
     masters: readonly Server[],
@@ -63,7 +85,7 @@ export async function startSite(kind: Kind, server: ServerName): Promise<Site> {
       return of(all, all, { [Symbol.asyncDispose]: stop });
     }
     case 'cluster': {
-      const cluster = await startCluster({ server, masters: SEVERAL, args });
+      const cluster = await startCluster({ server, masters: count, args });
       return of(cluster.nodes, cluster.masters, cluster);
     }
     case 'memory':
@@ -72,6 +94,17 @@ export async function startSite(kind: Kind, server: ServerName): Promise<Site> {
       const postgres = await startPostgres({ settings: { max_connections: '100' } });
       const site = of([], [], postgres);
       return { ...site, address: { kind, ports: [], connection: postgres.connection } };
+    }
+    case 'sqlite': {
+      const folder = mkdtempSync(join(tmpdir(), 'holdfast-scale-'));
+      const remove = async (): Promise<void> => rmSync(folder, { recursive: true, force: true });
+      const site = of([], [], { [Symbol.asyncDispose]: remove });
+      return { ...site, address: { kind, ports: [], file: join(folder, 'locks.db') } };
+    }
+    case 'etcd': {
+      const etcd = await startEtcd();
+      const site = of([], [], etcd);
+      return { ...site, address: { kind, ports: [], endpoints: etcd.endpoints } };
     }
   }
 }

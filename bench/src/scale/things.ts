@@ -1,154 +1,75 @@
 /** What each thing costs: a pair, a lease, a renewal, a hand-off, a waiter, a key, a connection. */
 import { type ServerName, SLOTS, sleep } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
-import { Meter, minus, type Reading } from './meter.js';
+import { Meter, minus } from './meter.js';
 import type { Answer, Order } from './orders.js';
 import { type Kind, type Site, startSite } from './sites.js';
-import { Team, type TeamSettings } from './team.js';
+import type { TeamSettings } from './team.js';
+import {
+  type Bench,
+  type Cost,
+  costOf,
+  LISTENS_MS,
+  type Part,
+  PARTS,
+  processesOf,
+  type Row,
+  type Sizes,
+  spread,
+  type Thing,
+  weigh,
+  withTeam,
+} from './measuring.js';
+import { local, processWaiters, waiters } from './waiting.js';
 
-export type Thing =
-  | 'server'
-  | 'pair'
-  | 'paced pair'
-  | 'hand-off'
-  | 'local hand-off'
-  | 'lease'
-  | 'renewal'
-  | 'waiter'
-  | 'local waiter'
-  | 'key'
-  | 'connection'
-  | 'busy connection'
-  | 'message'
-  | 'plain message';
-
-/** What one of them costs. A figure that was not measured is missing. */
-export interface Cost {
-  readonly commands?: number;
-  readonly inner?: number;
-  readonly messages?: number;
-  /** Processor time of all servers, and of all clients, in µs. */
-  readonly server?: number;
-  readonly client?: number;
-  /** Bytes to the servers, from them, and between them. */
-  readonly received?: number;
-  readonly sent?: number;
-  readonly between?: number;
-  /** Bytes of memory of all servers, and of the client. */
-  readonly serverBytes?: number;
-  readonly clientBytes?: number;
-  readonly connections?: number;
-}
-
-export interface Row {
-  readonly kind: Kind;
-  readonly thing: Thing;
-  /** How many processes, leases or waiters; of a paced pair the pause in ms. */
-  readonly at: number;
-  /** Of one; of a waiter in one second. */
-  readonly cost: Cost;
-}
-
-export interface Sizes {
-  readonly pairs: readonly number[];
-  /** Between two pairs of an instance, in ms, for pairs that wake idle programs. */
-  readonly pauses: readonly number[];
-  readonly leases: readonly number[];
-  readonly processes: readonly number[];
-  readonly waiters: readonly number[];
-  readonly keys: number;
-  /** Pairs and grants of a measurement. */
-  readonly operations: number;
-  /** For how many ttls renewals are counted. */
-  readonly ttl: number;
-  /** How long waiters are watched, and the time until they have reached their pauses. */
-  readonly restMs: number;
-  readonly settlingMs: number;
-}
-
-/** Leases that a process has before others are measured, and the time in which it listens. */
+/** Leases that a process has before others are measured. */
 const WARM = 10;
-const LISTENS_MS = 2500;
-/** Processes of the system that share the instances. */
-const WORKERS = 4;
 /** Of hand-offs: each wakes another process. */
 const CONTENDERS = 10;
 /** One instance each: those of one process would wake it together. */
 const PACED: TeamSettings = { processes: 2 };
+/** What clusters of different sizes do. */
+const ON_MASTERS = { pairs: [30], leases: [5000] };
 const CONNECTIONS = 200;
-const SETTLING_TURNS = 12;
 /** The time after which a connection is not busy any more, for its server. */
 const BUFFERS_MS = 8000;
+/** So many leases of a short ttl are more renewals than one process and one server can do. */
+const MANY = 500_000;
+const MANY_TTL = 60_000;
 /** How long a lock is held in a hand-off. */
 const WORK_MS = 1;
-
-function costOf(change: Reading, count: number, answer?: Answer): Cost {
-  const { commands, inner, messages, cpu, received, sent, between } = change;
-  const client = answer === undefined ? {} : { client: answer.cpu / count };
-  return {
-    ...{ commands: commands / count, inner: inner / count, messages: messages / count },
-    ...{ server: cpu / count, ...client, received: received / count, sent: sent / count },
-    between: between / count,
-  };
-}
 
 export async function measureKind(
   kind: Kind,
   server: ServerName,
   sizes: Sizes,
   add: (row: Row) => void,
+  parts: readonly Part[] = PARTS,
 ): Promise<void> {
   await using site = await startSite(kind, server);
   await using meter = await Meter.start(site);
   const note = (thing: Thing, at: number, cost: Cost): void => add({ kind, thing, at, cost });
   const bench: Bench = { site, meter, sizes, note };
-  if (site.servers.length > 0) await servers(bench);
-  await pairs(bench);
-  await pacedPairs(bench);
-  await leases(bench);
-  if (kind !== 'memory') {
-    await handOffs(bench);
-    await waiters(bench);
+  const [anywhere, shared] = [true, kind !== 'memory'];
+  const [redis, cluster] = [site.servers.length > 0, kind === 'cluster'];
+  const all: readonly (readonly [Part, boolean, (bench: Bench) => Promise<void>])[] = [
+    ['servers', redis, servers],
+    ['pairs', anywhere, pairs],
+    ['paced', anywhere, pacedPairs],
+    ['leases', anywhere, leases],
+    ['hand-offs', shared, handOffs],
+    ['waiters', shared, waiters],
+    ['local', anywhere, local],
+    ['process-waiters', shared, processWaiters],
+    ['keys', anywhere, keys],
+    ['connections', redis, connections],
+    ['messages', redis, messages],
+    ['masters', cluster, (of) => masters(of, server)],
+  ];
+  for (const [part, fits, measure] of all) {
+    if (fits && parts.includes(part)) await measure(bench);
   }
-  await local(bench);
-  await keys(bench);
-  if (site.servers.length > 0) {
-    await connections(bench);
-    await messages(bench);
-  }
 }
-
-interface Bench {
-  readonly site: Site;
-  readonly meter: Meter;
-  readonly sizes: Sizes;
-  readonly note: (thing: Thing, at: number, cost: Cost) => void;
-}
-
-/** A load with processes of its own; the servers are empty at its start. */
-async function withTeam(
-  { site, meter }: Bench,
-  settings: TeamSettings,
-  work: (team: Team) => Promise<void>,
-): Promise<void> {
-  for (const master of site.masters) await master.command('FLUSHALL');
-  await using team = await Team.start(site, settings);
-  await meter.rest();
-  await work(team);
-}
-
-/** The memory of the processes, after the second of two collections. */
-async function weigh(team: Team): Promise<number> {
-  await team.ask({ do: 'weigh' });
-  return (await team.ask({ do: 'weigh' })).heap;
-}
-
-const processesOf = (instances: number, most = WORKERS): number => Math.min(most, instances);
-
-const spread = (instances: number, most?: number): TeamSettings => ({
-  processes: processesOf(instances, most),
-  instances,
-});
 
 /** The servers at rest, with the scripts and one process. */
 async function servers(bench: Bench): Promise<void> {
@@ -213,7 +134,8 @@ async function handOffs(bench: Bench): Promise<void> {
 async function leases(bench: Bench): Promise<void> {
   const { meter, sizes } = bench;
   for (const locks of sizes.leases) {
-    await withTeam(bench, { ttl: sizes.ttl }, async (team) => {
+    const ttl = locks < MANY ? sizes.ttl : MANY_TTL;
+    await withTeam(bench, { ttl }, async (team) => {
       // the process listens, and each part of it was used
       await team.ask({ do: 'hold', locks: WARM });
       await sleep(LISTENS_MS);
@@ -223,7 +145,7 @@ async function leases(bench: Bench): Promise<void> {
       await sleep(LISTENS_MS);
       const grown = minus(await meter.read(), before);
       const start = await team.ask({ do: 'rest', ms: 0 });
-      const ms = 2.5 * sizes.ttl;
+      const ms = 2.5 * ttl;
       const { result, change } = await meter.during(() => team.ask({ do: 'rest', ms }));
       const renewals = result.renewals - start.renewals;
       const lost = locks + WARM - result.held;
@@ -239,61 +161,23 @@ async function leases(bench: Bench): Promise<void> {
   }
 }
 
-/** Idle waiters of one key, each in an instance of its own: the cost in a second. */
-async function waiters(bench: Bench): Promise<void> {
-  const { meter, sizes, site } = bench;
-  for (const count of sizes.waiters) {
-    const shared = site.address.kind !== 'quorum' && site.address.kind !== 'postgres';
-    await withTeam(bench, { ...spread(count), shared, ttl: 600_000 }, async (team) => {
-      await using holder = await Team.start(site, { ttl: 600_000 });
-      await holder.ask({ do: 'queue', key: 'waited', calls: 1 });
-      // the holder tells the server that it listens
-      await sleep(2 * LISTENS_MS);
-      await meter.rest();
-      const before = await meter.read();
-      const empty = await weigh(team);
-      await team.ask({ do: 'wait', key: 'waited' });
-      await settle(bench, team);
-      const grown = minus(await meter.read(), before);
-      const { result, change, seconds } = await meter.during(() =>
-        team.ask({ do: 'rest', ms: sizes.restMs }),
-      );
-      bench.note('waiter', count, {
-        ...costOf(change, count * seconds, result),
-        serverBytes: grown.memory / count,
-        clientBytes: ((await weigh(team)) - empty) / count,
-        connections: grown.connections / count,
-      });
-      await team.ask({ do: 'drop' });
-    });
+/** Pairs and renewals on clusters of different sizes. */
+async function masters(bench: Bench, server: ServerName): Promise<void> {
+  const names: Partial<Record<Thing, Thing>> = {
+    ...{ pair: 'pair of masters', renewal: 'renewal of masters' },
+  };
+  for (const count of bench.sizes.masters) {
+    await using site = await startSite('cluster', server, count);
+    await using meter = await Meter.start(site);
+    const sizes = { ...bench.sizes, ...ON_MASTERS };
+    const note: Bench['note'] = (thing, _, cost) => {
+      const name = names[thing];
+      if (name !== undefined) bench.note(name, count, cost);
+    };
+    const own: Bench = { site, meter, sizes, note };
+    await pairs(own);
+    await leases(own);
   }
-}
-
-/** Until the waiters have reached their pauses: their polls do not become fewer. */
-async function settle({ meter, sizes }: Bench, team: Team): Promise<void> {
-  let last = Number.POSITIVE_INFINITY;
-  for (let turn = 0; turn < SETTLING_TURNS; turn++) {
-    const rest: Order = { do: 'rest', ms: sizes.settlingMs / 2 };
-    const { change, seconds } = await meter.during(() => team.ask(rest));
-    const rate = change.commands / seconds;
-    if (rate > last * 0.9) return;
-    last = rate;
-  }
-}
-
-/** Tasks of one process that wait for one key, and hand it on. */
-async function local(bench: Bench): Promise<void> {
-  const { meter, sizes } = bench;
-  const calls = sizes.operations;
-  await withTeam(bench, { ttl: 600_000 }, async (team) => {
-    await team.ask({ do: 'queue', key: 'local', calls: 1 });
-    const empty = await weigh(team);
-    await team.ask({ do: 'queue', key: 'local', calls });
-    const heap = (await weigh(team)) - empty;
-    bench.note('local waiter', calls, { clientBytes: heap / calls });
-    const { result, change } = await meter.during(() => team.ask({ do: 'pass', calls }));
-    bench.note('local hand-off', calls, costOf(change, calls, result));
-  });
 }
 
 /** Keys that were used, and are remembered for the retention. */

@@ -3,14 +3,18 @@ import { argv } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Holdfast, type Lease, memory, quorum, type RedisClient } from 'holdfast';
+import { etcd } from 'holdfast-etcd';
 import { postgres } from 'holdfast-postgres';
+import { sqlite } from 'holdfast-sqlite';
 import { sleep } from 'holdfast-testkit';
 import { Cluster, Redis } from 'ioredis';
 import type { Answer, Given, Order } from './orders.js';
 import { REPLICAS } from './sites.js';
 
 const given = JSON.parse(argv[2] ?? '') as Given;
-const { address, instances: count, place, shared, ttl } = given;
+const { address, counted, instances: count, requestTimeout, shared, ttl } = given;
+/** A store that is not emptied for each load gets keys of each process. */
+const place = address.ports.length > 0 ? given.place : process.pid;
 /** The acquisitions of a process that are made in one turn. */
 const AT_ONCE = 500;
 /** Long enough for any wait of a load, and refused by no option. */
@@ -23,7 +27,7 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 function open(client: RedisClient | undefined): Holdfast {
-  const options = { ttl };
+  const options = { ttl, requestTimeout };
   switch (address.kind) {
     case 'one':
     case 'cluster':
@@ -40,11 +44,28 @@ function open(client: RedisClient | undefined): Holdfast {
       return new Holdfast(memory(), options);
     case 'postgres':
       return new Holdfast(postgres({ ...address.connection }), options);
+    case 'sqlite':
+      return new Holdfast(sqlite(address.file as string), options);
+    case 'etcd':
+      return new Holdfast(etcd(address.endpoints as string[]), options);
+  }
+}
+
+const calls = new Map<string, number>();
+
+/** Counts the calls of each script. */
+class CountingRedis extends Redis {
+  override sendCommand(...words: Parameters<Redis['sendCommand']>): unknown {
+    const [{ args, name }] = words;
+    const sha = String(args[0]);
+    if (name === 'evalsha') calls.set(sha, (calls.get(sha) ?? 0) + 1);
+    return super.sendCommand(...words);
   }
 }
 
 function connect(port: number): Redis {
-  return new Redis({ host: '127.0.0.1', port }).on('error', () => undefined);
+  const Client = counted ? CountingRedis : Redis;
+  return new Client({ host: '127.0.0.1', port }).on('error', () => undefined);
 }
 
 function client(): RedisClient | undefined {
@@ -177,18 +198,23 @@ function bytes(): number {
   return heapUsed + external;
 }
 
-function sum(name: 'renewals' | 'pollings' | 'held'): number {
+function sum(name: 'renewals' | 'pollings' | 'held' | 'commands'): number {
   return instances.reduce((total, instance) => total + instance.stats()[name], 0);
 }
 
 async function answer(order: Order): Promise<Answer> {
-  const [start, from] = [process.cpuUsage(), performance.now()];
+  const [start, from, sent] = [process.cpuUsage(), performance.now(), sum('commands')];
   const done = await obey(order);
   const { user, system } = process.cpuUsage(start);
   const ms = performance.now() - from;
   const heap = order.do === 'weigh' ? bytes() : 0;
   const [renewals, polls] = [sum('renewals'), sum('pollings')];
-  return { ms, cpu: user + system, heap, done, renewals, polls, held: sum('held') };
+  const commands = sum('commands') - sent;
+  const scripts = Object.fromEntries(calls);
+  return {
+    ...{ ms, cpu: user + system, heap, done, renewals, polls, held: sum('held') },
+    ...{ commands, scripts },
+  };
 }
 
 const send = (message: object): void => void process.send?.(message);
