@@ -76,8 +76,24 @@ it('measures what each thing costs one server', { timeout: LIMIT_MS }, async () 
   expect(pair?.cost.commands).toBeCloseTo(2, 1);
   expect(pair?.cost.inner).toBeCloseTo(4, 1);
   const things = ['hand-off', 'lease', 'renewal', 'waiter', 'key', 'connection', 'message'];
+  things.push('process waiter');
   expect(rows.map(({ thing }) => thing)).toEqual(expect.arrayContaining(things));
   expect(costs.one?.renewedTogether).toBe(500);
+});
+
+it('measures a part again, and keeps the other rows', { timeout: LIMIT_MS }, async () => {
+  const file = join(folder, 'parts.json');
+  const rows = async (part: string): Promise<ScaleResult['rows']> => {
+    const args = ['--scale', '--quick', '--store', 'sqlite', '--part', part, '--json', file];
+    await run(process.execPath, [MAIN, ...args], { timeout: LIMIT_MS });
+    return (JSON.parse(readFileSync(file, 'utf8')) as ScaleResult).rows;
+  };
+  expect(await rows('local')).toHaveLength(2);
+  const again = await rows('paced');
+  const things = again.map(({ kind, thing }) => `${kind} ${thing}`);
+  expect(things).toEqual(['sqlite local waiter', 'sqlite local hand-off', 'sqlite paced pair']);
+  // there is no server, so the processes count
+  expect(again[2]?.cost.commands).toBeCloseTo(2, 0);
 });
 
 it('finds two holders in two processes', { timeout: LIMIT_MS }, async () => {

@@ -130,7 +130,8 @@ export async function weigh(team: Team): Promise<number> {
   return (await team.ask({ do: 'weigh' })).heap;
 }
 
-export const processesOf = (instances: number, most: number = WORKERS): number => Math.min(most, instances);
+export const processesOf = (instances: number, most: number = WORKERS): number =>
+  Math.min(most, instances);
 
 export const spread = (instances: number, most?: number): TeamSettings => ({
   processes: processesOf(instances, most),

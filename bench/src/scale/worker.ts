@@ -2,7 +2,7 @@
 import { argv } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Holdfast, type Lease, memory, quorum, type RedisClient } from 'holdfast';
+import { Holdfast, HoldfastError, type Lease, memory, quorum, type RedisClient } from 'holdfast';
 import { etcd } from 'holdfast-etcd';
 import { postgres } from 'holdfast-postgres';
 import { sqlite } from 'holdfast-sqlite';
@@ -19,6 +19,9 @@ const place = address.ports.length > 0 ? given.place : process.pid;
 const AT_ONCE = 500;
 /** Long enough for any wait of a load, and refused by no option. */
 const FOREVER = Number.POSITIVE_INFINITY;
+
+/** Calls of an instance, one after the other, that may fail. */
+const FAILURES_MAX = 10;
 
 /** Instances that start at the same time. */
 const TOGETHER = 20;
@@ -92,7 +95,7 @@ async function obey(order: Order): Promise<number> {
       let kept = 0;
       await all(async (instance) => {
         for (let done = 0; done < order.grants; done++) {
-          const lease = await instance.mutex(order.key).acquire({ wait: FOREVER });
+          const lease = await acquired(instance, order.key);
           if (order.work > 0) await sleep(order.work);
           if (lease.held) kept += 1;
           await lease.release();
@@ -147,6 +150,18 @@ async function obey(order: Order): Promise<number> {
         await Promise.all(held.splice(-AT_ONCE).map((lease) => lease.release()));
       }
       return 0;
+    }
+  }
+}
+
+/** On a busy machine, requests may outlast their limit: then it asks again, as a program does. */
+async function acquired(instance: Holdfast, key: string): Promise<Lease> {
+  for (let failed = 0; ; failed++) {
+    try {
+      return await instance.mutex(key).acquire({ wait: FOREVER });
+    } catch (error) {
+      const isOutage = error instanceof HoldfastError && error.code === 'HOLDFAST_UNREACHABLE';
+      if (!isOutage || failed === FAILURES_MAX) throw error;
     }
   }
 }
