@@ -11,6 +11,8 @@ import { callsByName, perOne, readServer, type ServerReading, since } from './se
 import type { IdlePlace, Settings } from './settings.js';
 
 const SIZES = { quick: [1, 20], full: [1, 100, 1000, 10_000] };
+/** A barrier has at most 10,000 parties, and one of them is missing. */
+const AT_BARRIER = 9999;
 /** No generation ends and no lease expires meanwhile. */
 const TTL_MS = 600_000;
 /** Twice the longest pause of a waiter. */
@@ -29,7 +31,8 @@ export async function printIdle({ places, server, quick }: Settings): Promise<vo
   console.log('  waiters at a  polls  inner calls of a poll  µs of a poll  CPU of the server');
   const loads = places.flatMap((at) => {
     const counts = at === 'mutex' ? SIZES[size] : SIZES[size].slice(-2);
-    return counts.map((count) => ({ at, count }));
+    const most = at === 'barrier' ? AT_BARRIER : Number.POSITIVE_INFINITY;
+    return counts.map((count) => ({ at, count: Math.min(count, most) }));
   });
   for (const { at, count } of loads) {
     const { calls, reading, seconds } = await measure(target, at, count, size);
@@ -65,14 +68,16 @@ async function measure(
       ? await holder.mutex(key).acquire({ ttl: TTL_MS, renew: false })
       : undefined;
     const begun: Promise<void>[] = [];
+    let failure: unknown;
     for (const [place, one] of instances.entries()) {
       if (place > 0 && place % TOGETHER === 0) await sleep(BETWEEN_MS);
       const waits = waitAt(one, at, key, count, end.signal);
-      waits.catch(() => undefined);
+      waits.catch((error: unknown) => (failure ??= error));
       begun.push(waits);
     }
     const waits = Promise.allSettled(begun);
     const all = async (): Promise<boolean> => {
+      if (failure !== undefined) throw new Error('a waiter ended', { cause: failure });
       if (at === 'latch' || at === 'barrier') {
         return (await holders.hlen(`holdfast:{${key}}:g`)) > count;
       }
