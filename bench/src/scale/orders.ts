@@ -59,6 +59,6 @@ export interface Answer {
   readonly held: number;
   /** Commands that the instances gave to their stores meanwhile. */
   readonly commands: number;
-  /** Calls since the start, by the hash of the script, if they are counted. */
+  /** Calls since the start, by the hash of the script or its operation, if they are counted. */
   readonly scripts: Readonly<Record<string, number>>;
 }

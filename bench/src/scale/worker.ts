@@ -55,13 +55,17 @@ function open(client: RedisClient | undefined): Holdfast {
 }
 
 const calls = new Map<string, number>();
+const OPERATION = /^[a-z]+$/;
 
-/** Counts the calls of each script. */
+/** Counts the calls of each script; of a quorum, of each operation of its script. */
 class CountingRedis extends Redis {
   override sendCommand(...words: Parameters<Redis['sendCommand']>): unknown {
     const [{ args, name }] = words;
-    const sha = String(args[0]);
-    if (name === 'evalsha') calls.set(sha, (calls.get(sha) ?? 0) + 1);
+    const texts = args.map(String);
+    const isQuorum = address.kind === 'quorum';
+    const operation = isQuorum ? texts.slice(2).find((word) => OPERATION.test(word)) : undefined;
+    const of = operation ?? String(texts[0]);
+    if (name === 'evalsha') calls.set(of, (calls.get(of) ?? 0) + 1);
     return super.sendCommand(...words);
   }
 }
