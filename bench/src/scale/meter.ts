@@ -41,6 +41,7 @@ export const minus = (a: Reading, b: Reading, times = 1): Reading =>
   from((name) => a[name] - b[name] * times);
 
 const IDLE_MS = 3000;
+const RESTS_MAX = 5;
 const MESSAGES = /^cmdstat_s?publish:calls=(\d+)/gm;
 
 async function readOne(server: Server): Promise<Reading> {
@@ -164,13 +165,19 @@ export class Meter implements AsyncDisposable {
     return meter;
   }
 
-  /** Measures what the servers do at rest, with the connections that they have now. */
+  /**
+   * Measures what the servers do at rest, with the connections that they have now. On a busy machine
+   * the last commands of a start come late, so it waits for their end.
+   */
   async rest(): Promise<void> {
     const first = await this.read();
     this.#reading = { ...minus(await this.read(), first), memory: 0, connections: 0 };
-    const { change, seconds } = await this.#during(() => sleep(IDLE_MS));
-    const memory = 0;
-    this.#idle = { ...from((name) => change[name] / seconds), memory, connections: 0 };
+    for (let turn = 0; turn < RESTS_MAX; turn++) {
+      const { change, seconds } = await this.#during(() => sleep(IDLE_MS));
+      const memory = 0;
+      this.#idle = { ...from((name) => change[name] / seconds), memory, connections: 0 };
+      if (change.commands <= 0) return;
+    }
   }
 
   get idle(): Reading {
