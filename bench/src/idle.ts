@@ -7,6 +7,7 @@
 import { Holdfast } from 'holdfast';
 import { type Server, sleep, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
+import { MAX_CLIENTS } from './scale/sites.js';
 import { callsByName, perOne, readServer, type ServerReading, since } from './server-readings.js';
 import type { IdlePlace, Settings } from './settings.js';
 
@@ -26,7 +27,7 @@ const KEY = 'bench:idle';
 
 export async function printIdle({ places, server, quick }: Settings): Promise<void> {
   const size = quick ? 'quick' : 'full';
-  await using target = await startServer({ server });
+  await using target = await startServer({ server, args: [...MAX_CLIENTS] });
   console.log('idle waiters of one key, each in an instance of its own: the server, a second');
   console.log('  waiters at a  polls  inner calls of a poll  µs of a poll  CPU of the server');
   const loads = places.flatMap((at) => {

@@ -29,7 +29,7 @@ export const SEVERAL = 3;
 /** Of the deployment with replicas: one, and each grant waits for it. */
 export const REPLICAS = 1;
 /** More connections than the largest load has; a server refuses more than its files allow. */
-const MAX_CLIENTS = ['--maxclients', '12000'];
+export const MAX_CLIENTS: readonly string[] = ['--maxclients', '12000'];
 
 /** What a process of the load gets. */
 export interface Address {

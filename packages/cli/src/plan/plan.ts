@@ -106,7 +106,7 @@ const BACKLOG = 1_048_576;
 /** The share of a core that a server should use: above it, commands wait for each other. */
 export const COMFORT = 0.6;
 /** What was measured; beyond it the figures are computed. */
-const MEASURED = { locks: 100_000, processes: 1000, waiters: 10_000 };
+const MEASURED = { locks: 1_000_000, processes: 3000, waiters: 10_000 };
 
 /** Polls in a claim window of so many processes that wait for one key. */
 export function pollsOf(waiters: number): number {

@@ -140,7 +140,8 @@ describe('limits', () => {
   });
 
   it('says what is beyond the measured sizes', () => {
-    expect(known({ locks: 1e5 }).computed).toBe(false);
+    expect(known({ locks: 1e6, processes: 3000 }).computed).toBe(false);
+    expect(known({ locks: 1, processes: 3001 }).computed).toBe(true);
     expect(known({ locks: 1e7 }).computed).toBe(true);
     expect(planReport(known({ locks: 1e7 }))).toMatch(/beyond what was measured: computed/);
   });
