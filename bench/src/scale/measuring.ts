@@ -83,9 +83,10 @@ export interface Sizes {
   readonly operations: number;
   /** For how many ttls renewals are counted. */
   readonly ttl: number;
-  /** How long waiters are watched, and the time until they have reached their pauses. */
+  /** How long loops last, and how long calls of one process wait. */
   readonly restMs: number;
-  readonly settlingMs: number;
+  /** How long waiters are watched: in each 64 periods they look at their places once. */
+  readonly idleMs: number;
 }
 
 /** Processes of the system that share the instances. */

@@ -24,7 +24,7 @@ export async function waiters(bench: Bench): Promise<void> {
       await settle(bench, team);
       const grown = minus(await meter.read(), before);
       const { result, change, seconds } = await meter.during(() =>
-        team.ask({ do: 'rest', ms: sizes.restMs }),
+        team.ask({ do: 'rest', ms: sizes.idleMs }),
       );
       bench.note('waiter', count, {
         ...costOf(change, count * seconds, result),
@@ -41,7 +41,7 @@ export async function waiters(bench: Bench): Promise<void> {
 async function settle({ meter, sizes }: Bench, team: Team): Promise<void> {
   let last = Number.POSITIVE_INFINITY;
   for (let turn = 0; turn < SETTLING_TURNS; turn++) {
-    const rest: Order = { do: 'rest', ms: sizes.settlingMs / 2 };
+    const rest: Order = { do: 'rest', ms: sizes.idleMs / 2 };
     const { change, seconds } = await meter.during(() => team.ask(rest));
     const rate = change.commands / seconds;
     if (rate > last * 0.9) return;
@@ -75,7 +75,7 @@ export async function processWaiters(bench: Bench): Promise<void> {
       await meter.rest();
       const empty = await weigh(team);
       await team.ask({ do: 'queue', key: 'waited', calls });
-      await settle(bench, team);
+      await sleep(2 * LISTENS_MS);
       const { result, change, seconds } = await meter.during(() =>
         team.ask({ do: 'rest', ms: sizes.restMs }),
       );
