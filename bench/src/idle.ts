@@ -4,7 +4,7 @@
  * its own, with a wake connection of its own, as in processes of their own; they share the client
  * for commands. Counts the commands, the calls inside scripts and the CPU time of the server.
  */
-import { Holdfast } from 'holdfast';
+import { Holdfast, HoldfastError } from 'holdfast';
 import { type Server, sleep, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { MAX_CLIENTS } from './scale/sites.js';
@@ -126,10 +126,16 @@ async function waitAt(
     await mutex.acquire(limits);
     return;
   }
-  const lease = await mutex.acquire();
-  try {
-    await mutex.condition('signalled').await(lease, limits);
-  } finally {
-    await lease.release();
+  for (;;) {
+    const lease = await mutex.acquire(limits);
+    try {
+      await mutex.condition('signalled').await(lease, limits);
+      return;
+    } catch (error) {
+      // on a busy machine, a lease may end before its holder waits
+      if (!(error instanceof HoldfastError) || error.code !== 'HOLDFAST_LOST') throw error;
+    } finally {
+      await lease.release();
+    }
   }
 }

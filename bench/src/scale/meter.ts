@@ -166,8 +166,8 @@ export class Meter implements AsyncDisposable {
   }
 
   /**
-   * Measures what the servers do at rest, with the connections that they have now. On a busy machine
-   * the last commands of a start come late, so it waits for their end.
+   * Measures what the servers do at rest, with the connections that they have now. On a busy
+   * machine the last commands of a start come late, so it waits for their end.
    */
   async rest(): Promise<void> {
     const first = await this.read();
