@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Differential, loadScripts } from '../support/differential.js';
 import { DifferentialServer } from '../support/differential-server.js';
-import { FAULTS, faulty } from '../support/faults.js';
+import { type Fault, FAULTS, faulty } from '../support/faults.js';
 import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
@@ -15,37 +15,51 @@ import { RENEWAL_FAULTS } from '../support/faults-renewal.js';
 import { PLAIN_FAULTS } from '../support/faults-plain.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { TURN_FAULTS } from '../support/faults-turn.js';
+import { FOUND_BY } from '../support/found-by.js';
 import { rare } from '../support/rare.js';
 import { type Step, traffic } from '../support/traffic.js';
 
 /** A fault counts as missed when this many sequences do not find it. */
 const FAULT_RUNS = 4000;
 
+const ALL = [
+  ...FAULTS,
+  ...PARKING_FAULTS,
+  ...PAUSE_FAULTS,
+  ...RENEWAL_FAULTS,
+  ...CHANGE_FAULTS,
+  ...TOKEN_FAULTS,
+  ...HAND_OFF_FAULTS,
+  ...LIVENESS_FAULTS,
+  ...TURN_FAULTS,
+  ...PLAIN_FAULTS,
+];
+
 describe('the differential test detects', () => {
   const server = new DifferentialServer<Step[], Differential>(
     async (redis, replace) => new Differential(redis, await loadScripts(redis, replace)),
   );
   const examples = rare.map(([, steps]) => [...steps]);
+  const likely = ({ name }: Fault): Step[][] =>
+    rare.flatMap(([title, steps]) => (FOUND_BY[title]?.includes(name) ? [[...steps]] : []));
 
   beforeAll(() => server.start('redis'));
   afterAll(() => server.stop());
 
-  it.each(
-    [
-      ...FAULTS,
-      ...PARKING_FAULTS,
-      ...PAUSE_FAULTS,
-      ...RENEWAL_FAULTS,
-      ...CHANGE_FAULTS,
-      ...TOKEN_FAULTS,
-      ...HAND_OFF_FAULTS,
-      ...LIVENESS_FAULTS,
-      ...TURN_FAULTS,
-      ...PLAIN_FAULTS,
-    ].map((fault) => [fault.name, fault] as const),
-  )('%s', { timeout: 300_000 }, (_, fault) =>
-    server.finds(faulty(fault), traffic, FAULT_RUNS, examples),
+  it.each(ALL.map((fault) => [fault.name, fault] as const))(
+    '%s',
+    { timeout: 300_000 },
+    (_, fault) => server.finds(faulty(fault), traffic, FAULT_RUNS, examples, likely(fault)),
   );
+
+  it('knows the rare sequences and the faults that they find by their names', () => {
+    const titles = rare.map(([title]) => title);
+    expect(Object.keys(FOUND_BY).filter((title) => !titles.includes(title))).toEqual([]);
+    const names = ALL.map(({ name }) => name);
+    expect(
+      Object.values(FOUND_BY).flatMap((found) => found.filter((name) => !names.includes(name))),
+    ).toEqual([]);
+  });
 
   it('a fault with text that is not in the script', () => {
     expect(() => faulty({ name: 'x', edits: [['renew.lua', 'no such text', '']] })).toThrow(

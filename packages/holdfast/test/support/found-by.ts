@@ -1,0 +1,186 @@
+/**
+ * Rare sequences, and the planted faults that each of them finds: it is tried first on these. A
+ * fault that its sequence does not find any more is looked for among all of them.
+ */
+export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
+  'waiters whose owner has a lease: one polls, one asks again': [
+    'acquire: an acquisition that joined stays queued',
+    'poll: a queued id does not join its owner',
+  ],
+  'a waiter whose process becomes silent at that microsecond': [
+    'liveness: a process is silent one microsecond too late',
+    'short grant: a silent process is granted',
+  ],
+  'a queue that has its longest length': [
+    'inspectMany: the waiters are not shown',
+    'short acquire: a newcomer passes the limit of the queue',
+  ],
+  'a signalled waiter that gives up': [
+    'park: an acquisition abandoned while queued drops the signal',
+  ],
+  'a signalled waiter that is withdrawn': ['release: a withdrawal drops the signal'],
+  'a signalled waiter that is dead when its turn comes': ['plain: a lease with signals is plain'],
+  'a signalled waiter that has its lease and asks again': [
+    'park: the reply to a grant omits its signal',
+  ],
+  'a forced release of an owner with holds of two processes': [
+    'force: a process is notified of each hold',
+    'force: only the first process is notified',
+  ],
+  'a grant and a new place after the clock stepped back': [
+    'short acquire: the queue has no expiry',
+    'short grant: the fence is the time',
+    'short inspect: waiters are not shown',
+  ],
+  'a lease with reserved fences that is released at once': [
+    'release: reserved fences are freed without a request in the ordinary case',
+  ],
+  'a change that does not fit, and its repeat when it would fit': [
+    'resize: a change that does not fit is not noted',
+  ],
+  'a hold above the weight of its lease, while permits are free': [
+    'resize: one of several holds exceeds the weight of the lease',
+  ],
+  'a waiter of an owner, with others behind it': [
+    'plain: a queue with a heavy waiter, an owner or a signal counts as plain',
+  ],
+  'a parking owner with two holds': ['park: a lease with several holds is accepted'],
+  'the only lease of a mutex: the expiry of the key stays': [
+    'renewMany: the end of the resource never moves',
+    'renewMany: the record has the old end',
+  ],
+  'the lease of a mutex with a waiter: the expiries of all keys move': [
+    'renewMany: the end of the queue stays',
+  ],
+  'a longer lease': ['renewMany: shortens the lease'],
+  'a channel for the only lease of a mutex': ['renew: the short path ignores the channel'],
+  'the only lease of a mutex, which has ended': ['short renewal: an expired lease is restored'],
+  'a shorter ttl for the only lease': ['short renewal: the lease becomes shorter'],
+  'a turn behind a waiter of the same process': [
+    'short inspect: the last fence is shown as the fence of the lease',
+    'short turn: the next root overtakes the queue',
+    'short turn: two roots of a process are counted as one',
+    'wait: the patience counts before the pause only',
+  ],
+  'a waiter that leaves after the lease has expired': [
+    'short release: a waiter leaves a lock that is free',
+  ],
+  'fair waiters that leave the queue of a held mutex, one after the other': [
+    'inspectMany: the fence after the hand-offs',
+    'short acquire: fair waiters are not counted',
+    'short release: a waiter that leaves still counts as fair',
+    'short release: a waiter that leaves still counts for its process',
+    'short release: the record keeps a waiter that left',
+  ],
+  'fair roots of two processes, and a repeat': [
+    'acquire: the first id of the queue is ahead',
+    'liveness: poll does not record the process as heard',
+    'poll: a pause outlasts a poll',
+    'short acquire: a repeated request tells the id ahead',
+    'short acquire: the process is counted twice',
+    'short grant: a fair root has no hand-offs',
+    'short grant: a process keeps the number of its waiters',
+    'short grant: the waiter stays',
+    'short turn: the next root is not counted as fair',
+    'short turn: the next root is not fair',
+  ],
+  'a fair root that is alone, and its next one': [
+    'short turn: a fair root has more hand-offs if it is alone',
+    'short turn: the ticket of the next root is forgotten',
+  ],
+  'fair waiters of a process with a channel, and a repeat': [
+    'short acquire: a waiter keeps its old channel and token',
+    'short acquire: the other waiters of its process are forgotten',
+  ],
+  'a turn that names a parked acquisition': [
+    'plain: a record with parked waiters is plain',
+    'turn: a parked id is queued',
+  ],
+  'a grant to a fair waiter that names hand-offs': [
+    'short grant: a fair root has more hand-offs if it is alone',
+  ],
+  'a grant to a root before a fair waiter': ['short grant: fair waiters are overtaken'],
+  'polls of parked waiters: of one, of two of a process, and soon forgotten': [
+    'asleep: a pause does not count for the silence',
+    'asleep: a pause is not recorded',
+    'asleep: the record is not kept for longer',
+    'poll: a parked waiter is forgotten in its pause',
+    'poll: a pause is not recorded',
+    'poll: a process of many parked waiters pauses',
+    'poll: parked waiters do not pause',
+    'waiters: a pause is not saved',
+  ],
+  'polls of parked waiters while the lock is held, and when the lease has ended': [
+    'asleep: a lease that has ended is not noticed',
+    'asleep: no lease ends',
+  ],
+  'a poll of a parked waiter drops more silent waiters than one command does': [
+    'asleep: those in the queue are forgotten',
+  ],
+  'polls of parked waiters while an owner has holds that end': ['asleep: an owner has one hold'],
+  'a poll of one of two parked waiters of a process': [
+    'asleep: a process that polls has one waiter',
+  ],
+  'a parked waiter is asked for when the record was kept for another one': [
+    'asleep: a waiter is asked for, and forgotten',
+  ],
+  'a poll drops a parked waiter that is no longer asked for': [
+    'asleep: one that is no longer asked for stays',
+  ],
+  'processes that wait for a semaphore with several leases look at their places in each poll': [
+    'poll: a process pauses again beside several leases, and the place is the old one',
+    'poll: a waiter never asks again',
+    'processes: a pause does not count for the silence',
+  ],
+  'a process pauses again, for longer than an interval, and those in front have left': [
+    'poll: a process pauses again without end',
+    'poll: the first waiters pause',
+    'wait: a pause does not count for the silence',
+    'wait: a pause is not recorded',
+    'wait: the place counts from 1',
+  ],
+  'a process pauses again behind more than 64 others, and those in front have left': [
+    'releaseMany: the queue of another mutex',
+  ],
+  'a process pauses again after grants to those in front': [
+    'poll: a process pauses again after a grant',
+  ],
+  'a process pauses again with another period, and after another request': [
+    'plain: a request ends a pause',
+    'poll: a pause is a part of a ms',
+    'poll: a process pauses again for less than a period',
+    'poll: a process pauses again for more than the longest pause',
+    'wait: a process that polls has one waiter',
+  ],
+  'waiters of few processes in front, and of eight with the own one': [
+    'poll: a process counts as another one',
+    'poll: waiters of one process count as processes',
+  ],
+  'polls of the last of eight, nine and ten waiters': ['wait: nine waiters are few'],
+  'a pause of the longest length, and a waiter with the ticket of another': [
+    'short acquire: a returning waiter loses its place',
+    'short acquire: the last ticket goes back',
+  ],
+  'a poll of several acquisitions, one of which does not wait': [
+    'poll: a process pauses of which one acquisition does not wait',
+  ],
+  'a process that pauses gets the lock, and the next ones are asked': [
+    'plain: a process that pauses is granted in short',
+    'serve: a process that pauses is granted without a question',
+    'serve: a process that was asked may be silent for its pause',
+    'serve: a process that was asked still pauses',
+    'serve: nobody is asked by push',
+  ],
+  'a poll of a program with a longer retention': ['wait: the record is not kept for longer'],
+  'a process that pauses asks for more': ['plain: a request ends the silence of a pause'],
+  'a process that pauses asks for more behind a waiter of an owner': [
+    'processes: another command ends the silence of a pause',
+  ],
+  'a process that pauses asks for more, and ends its wait': [
+    'wait: a lease that has ended is not noticed',
+  ],
+  'a lease that ended unclaimed: paused processes are asked, and are silent soon': [
+    'liveness: a lapsed claim has no effect',
+    'processes: no waiter is asked after a lapse',
+  ],
+};
