@@ -12,6 +12,7 @@ import type { Driver, Kind, Opener, Row, Session } from './driver.js';
 import { NoAnswer } from './failures.js';
 
 export class Connection implements Driver {
+  readonly isApart = true;
   readonly label: string;
   readonly subscribe: Opener | undefined;
   readonly #open: Opener;

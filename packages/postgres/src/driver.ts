@@ -38,6 +38,8 @@ export interface Driver {
   query(text: string, values: readonly string[], kind?: Kind): Promise<readonly Row[]>;
   /** Opens the connection for messages; not set if there is none. */
   readonly subscribe?: Opener | undefined;
+  /** True if the connection for messages is not that for statements. */
+  readonly isApart: boolean;
   /** Ends all connections that the driver has opened. */
   close(): Promise<void>;
 }

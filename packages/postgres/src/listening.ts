@@ -14,6 +14,7 @@ import {
 } from 'holdfast/register';
 import { within } from './connection.js';
 import type { Opener, Session } from './driver.js';
+import { announced, withdrawn } from './living.js';
 
 /** How long a message to itself may take, in ms. */
 const ECHO_MS = 3000;
@@ -38,14 +39,23 @@ interface Channel {
 export class Listening {
   readonly #open: Opener;
   readonly #notify: (channel: string, text: string) => Promise<unknown>;
+  readonly #isApart: boolean;
   readonly #channels = new Map<string, Channel>();
   #kept: ReturnType<typeof keepListening> | undefined;
   #session: Session | undefined;
 
-  /** @param notify sends a message on another connection */
-  constructor(open: Opener, notify: (channel: string, text: string) => Promise<unknown>) {
+  /**
+   * @param notify sends a message on another connection
+   * @param isApart false if that is the same connection
+   */
+  constructor(
+    open: Opener,
+    notify: (channel: string, text: string) => Promise<unknown>,
+    isApart: boolean,
+  ) {
     this.#open = open;
     this.#notify = notify;
+    this.#isApart = isApart;
   }
 
   /** Resolves when messages of the channel arrive. */
@@ -114,6 +124,8 @@ export class Listening {
   async #attach(name: string, channel: Channel, session: Session): Promise<void> {
     await within(ECHO_MS, session.query(`LISTEN ${name}`, []));
     await this.#echo(name, channel);
+    // not before: behind a pooler, a session of another program would keep it
+    if (this.#isApart) await within(ECHO_MS, session.query(announced(name), []));
     channel.session = session;
   }
 
@@ -134,7 +146,8 @@ export class Listening {
     if (this.#channels.get(name) !== channel) return;
     this.#channels.delete(name);
     if (this.#channels.size > 0) {
-      await this.#session?.query(`UNLISTEN ${name}`, []).catch(() => undefined);
+      const texts = [`UNLISTEN ${name}`, ...(this.#isApart ? [withdrawn(name)] : [])];
+      for (const text of texts) await this.#session?.query(text, []).catch(() => undefined);
       return;
     }
     const kept = this.#kept;

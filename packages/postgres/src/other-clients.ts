@@ -30,6 +30,7 @@ export function pgliteDriver(db: Pglite, limit: number, listens: boolean): Drive
   const query: Driver['query'] = (text, values) => within(limit, run(text, values));
   return {
     label: 'PGlite',
+    isApart: false,
     query,
     // one program has this database, so its connection ends with the program only
     subscribe: listens
@@ -54,6 +55,7 @@ export function pgliteDriver(db: Pglite, limit: number, listens: boolean): Drive
 export function functionDriver(run: QueryFunction, limit: number): Driver {
   return {
     label: 'query function',
+    isApart: false,
     query: (text, values) =>
       within(
         limit,

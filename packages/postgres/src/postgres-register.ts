@@ -25,6 +25,7 @@ import type { Driver, Kind, Row } from './driver.js';
 import { failureOf, meaningOf } from './failures.js';
 import { EXAMINATION, findingsOf } from './findings.js';
 import { channelOf, Listening } from './listening.js';
+import { Living } from './living.js';
 import {
   arrayOf,
   behind,
@@ -54,6 +55,7 @@ export class PostgresRegister implements Register {
   readonly label = 'postgresql';
   readonly stateMax: number;
   readonly listen?: NonNullable<Register['listen']>;
+  readonly alive?: NonNullable<Register['alive']>;
   readonly #driver: Driver;
   readonly #table: string;
   readonly #sql: Statements;
@@ -70,10 +72,14 @@ export class PostgresRegister implements Register {
     this.#reads = new Collector((keys) => this.#readAll(keys));
     this.#swaps = new Collector((swaps) => this.#swapAll(swaps), { keyOf: ({ key }) => key });
     if (driver.subscribe === undefined) return;
-    const listening = new Listening(driver.subscribe, (channel, text) =>
-      this.#query('SELECT pg_notify($1::text, $2::text)', [channel, text]),
-    );
+    const { isApart, subscribe } = driver;
+    const notify = (channel: string, text: string): Promise<unknown> =>
+      this.#query('SELECT pg_notify($1::text, $2::text)', [channel, text]);
+    const listening = new Listening(subscribe, notify, isApart);
     this.listen = (channel, listener) => this.#listen(listening, channel, listener);
+    if (!isApart) return;
+    const living = new Living((text, values) => this.#query(text, values, 'often'));
+    this.alive = (channels) => living.of(channels.map(channelOf));
   }
 
   read(key: string): Promise<Versioned> {

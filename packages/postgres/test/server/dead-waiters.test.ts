@@ -1,0 +1,53 @@
+/** Waiters of processes that were killed: the server knows that nobody listens for them. */
+import { spawnWorker, until } from 'holdfast-testkit';
+import { expect, it } from 'vitest';
+import { driverFor } from '../../src/detect.js';
+import { settingsOf } from '../../src/options.js';
+import { PostgresRegister } from '../../src/postgres-register.js';
+import { onServer } from '../support.js';
+
+const database = onServer();
+const script = new URL('../children/waits.mjs', import.meta.url);
+
+function register(): PostgresRegister {
+  const settings = settingsOf({});
+  return new PostgresRegister({ driver: driverFor(database.pool(), settings), ...settings });
+}
+
+const ignore = { message: () => undefined, up: () => undefined, down: () => undefined };
+
+it('a waiter that is killed is skipped: the next one gets the lock at once', async () => {
+  const [holder, next] = [database.instance(), database.instance()];
+  const lease = await holder.mutex('killed').acquire();
+  await using child = spawnWorker(script, { args: [JSON.stringify(database.server.connection)] });
+  await child.next('waits');
+  // a waiter without a channel is found by its silence only
+  const state =
+    "SELECT state FROM holdfast_locks WHERE key LIKE '%killed' AND state LIKE '%wake:%'";
+  await until(async () => (await database.watcher.query(state)).rowCount === 1);
+  const queued = (count: number): Promise<unknown> =>
+    until(async () => (await holder.inspect('killed'))?.waiterCount === count);
+  await queued(1);
+  // the claim window of the child is longer
+  const waiting = next.mutex('killed').acquire({ wait: 10_000 });
+  await queued(2);
+  child.kill();
+  await child.exited;
+  await lease.release();
+  await (await waiting).release();
+});
+
+it('a channel is alive while it is listened on, and not longer', async () => {
+  const [one, other] = [register(), register()];
+  const alive = async (): Promise<unknown> => await other.alive?.(['a', 'b']);
+  expect(await alive()).toEqual([false, false]);
+  const a = await one.listen?.('a', ignore);
+  const b = await one.listen?.('b', ignore);
+  expect(await alive()).toEqual([true, true]);
+  await a?.close();
+  // what was alive is believed for a second
+  await until(async () => String(await alive()) === 'false,true');
+  await b?.close();
+  await until(async () => String(await alive()) === 'false,false');
+  await Promise.all([one.close(), other.close()]);
+});
