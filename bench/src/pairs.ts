@@ -68,6 +68,14 @@ interface HandOffs {
   readonly gaps: number[];
   /** From a call to its turn. */
   readonly waits: number[];
+  /** Processor time of all processes for a turn, in µs. */
+  readonly cpu: number;
+}
+
+/** What a process sends. */
+interface Report {
+  readonly turns: readonly Turn[];
+  readonly cpu: number;
 }
 
 /** Starts a process for each list of arguments. Each sends its turns before it ends. */
@@ -77,26 +85,30 @@ export async function handOffs(
 ): Promise<HandOffs> {
   const workers = processes.map(
     (args) =>
-      new Promise<Turn[]>((resolve, reject) => {
+      new Promise<Report>((resolve, reject) => {
         const worker = fork(file, args);
         worker.on('message', resolve);
         worker.on('error', reject);
       }),
   );
-  const all = (await Promise.all(workers)).flatMap((turns, who) =>
-    turns.map((turn) => ({ turn, who })),
-  );
+  const reports = await Promise.all(workers);
+  const all = reports.flatMap(({ turns }, who) => turns.map((turn) => ({ turn, who })));
   all.sort((a, b) => a.turn[1] - b.turn[1]);
   const gaps = all.flatMap(({ turn, who }, at) => {
     const before = all[at - 1];
     return before === undefined || before.who === who ? [] : [turn[1] - before.turn[2]];
   });
-  return { gaps, waits: all.map(({ turn: [asked, from] }) => from - asked) };
+  const cpu = reports.reduce((sum, report) => sum + report.cpu, 0) / all.length;
+  return { gaps, waits: all.map(({ turn: [asked, from] }) => from - asked), cpu };
 }
+
+/** The processor time before the first turn. */
+let started: NodeJS.CpuUsage | undefined;
 
 /** Takes turns without a pause, each with 1 ms of work. */
 export async function takeTurns(take: Take, ms: number): Promise<Turn[]> {
   await (await take())();
+  started = process.cpuUsage();
   const turns: Turn[] = [];
   const end = now() + ms;
   while (now() < end) {
@@ -112,5 +124,7 @@ export async function takeTurns(take: Take, ms: number): Promise<Turn[]> {
 
 /** Sends the turns of this process to the one that started it, and ends. */
 export function finish(turns: readonly Turn[]): void {
-  process.send?.(turns, () => process.exit());
+  const { user, system } = process.cpuUsage(started);
+  const report: Report = { turns, cpu: user + system };
+  process.send?.(report, () => process.exit());
 }
