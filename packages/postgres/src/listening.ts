@@ -145,6 +145,8 @@ export class Listening {
   async #remove(name: string, channel: Channel): Promise<void> {
     if (this.#channels.get(name) !== channel) return;
     this.#channels.delete(name);
+    // its message to itself would find it no more
+    channel.echoed();
     if (this.#channels.size > 0) {
       const texts = [`UNLISTEN ${name}`, ...(this.#isApart ? [withdrawn(name)] : [])];
       for (const text of texts) await this.#session?.query(text, []).catch(() => undefined);
