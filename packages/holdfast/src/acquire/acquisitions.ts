@@ -150,10 +150,15 @@ export class Acquisitions implements ReplyHandler {
       case 'granted':
         this.#granted(acquisition, reply, sent, now);
         break;
-      case 'queued':
+      case 'queued': {
+        // a push that could not be believed came before this older answer
+        const { pushed } = acquisition;
         acquisition.queued(reply);
-        if (this.#moved(acquisition)) this.#queues.join(acquisition, reply.next);
+        if (!this.#moved(acquisition)) break;
+        this.#queues.join(acquisition, reply.next);
+        if (pushed) this.sender.ask(acquisition);
         break;
+      }
       case 'parked':
         this.#queues.join(acquisition, Number.POSITIVE_INFINITY);
         // the waiter decided to come back after its first request

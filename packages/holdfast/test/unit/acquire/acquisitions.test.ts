@@ -53,3 +53,26 @@ it('verifies the grant first if the last reply is older than two claim windows',
   await clock.advance(500);
   expect(waited?.held).toBe(true);
 });
+
+it('asks again if the answer to its request is older than a push that was not believed', async () => {
+  const third = new Holdfast(store, { clock, ttl: 30_000, ...PATIENT, requestTimeout: 3000 });
+  await clock.until(third.warmUp());
+  const before = await clock.until(third.mutex('other').acquire());
+  const fourth = new Holdfast(store, { clock, ttl: 30_000, ...PATIENT, requestTimeout: 3000 });
+  await clock.until(fourth.warmUp());
+  store.ail('acquire', 950);
+  let found: Lease | undefined;
+  void fourth
+    .mutex('other')
+    .acquire()
+    .then((lease) => (found = lease));
+  await clock.advance(1);
+  store.heal();
+  await clock.advance(900);
+  // the request was sent almost a claim window ago, and has no answer
+  void before.release();
+  await clock.advance(40);
+  expect(found).toBe(undefined);
+  await clock.advance(20);
+  expect(found?.held).toBe(true);
+});
