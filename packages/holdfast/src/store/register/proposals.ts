@@ -256,8 +256,8 @@ export class Proposals {
         answerAll(batch, applied, current.latest);
         return undefined;
       }
-      isOwner = kept !== undefined;
       if (unchanged && current.settled) continue;
+      isOwner = kept !== undefined;
       // a kept version is often out of date, unless processes hand it over
       const isLikely = kept === undefined || this.#parts.register.peers !== undefined;
       if (await this.#swap(batch, current, applied, isLikely)) return undefined;
