@@ -6,8 +6,8 @@
  * proposer.
  *
  *     KEYS   1 the record: hash p (promised ballot), o (the process that will use it: secret and
- *              channel, '' or '-'), l (commands left for it, one a line), b (ballot of the value),
- *              v (value)
+ *              channel, '' or '-'), b (ballot of the value), v (value), n (number and length of
+ *              the texts left for the owner), l1, l2 ... (these texts: commands, one a line)
  *            2 the marker: hash r (boot), s (time at which it was set or decided), v (time from
  *              which the server votes; absent: not decided), k (time until which it keeps records
  *              that are not long), f (mark of fences), u:KEY (time until which it does not vote for
@@ -27,15 +27,31 @@
  * Clients send the time of the quorum, because the clock of a server may be wrong; only `s` is of
  * the server's clock.
  */
-import { LEFT_MAX, LONG_MAX, LONG_MS, OLD_UNTIL, PROMISE_MS, UNUSED } from './acceptor.js';
+import {
+  LEFT_MAX,
+  LONG_MAX,
+  LONG_MS,
+  OLD_UNTIL,
+  PROMISE_MS,
+  TEXTS_MAX,
+  UNUSED,
+} from './acceptor.js';
 
 export const TEXT: string = `
 local op = ARGV[1]
+-- a text that is left costs the same, however many there are
+local function take(n)
+  if not n then return '' end
+  local names = { 'n' }
+  for i = 1, tonumber(string.match(n, '^%d+')) do names[i + 1] = 'l' .. i end
+  local texts = redis.call('HMGET', KEYS[1], unpack(names))
+  redis.call('HDEL', KEYS[1], unpack(names))
+  return table.concat(texts, '\\n', 2)
+end
 if op == 'collect' then
-  local o, l = unpack(redis.call('HMGET', KEYS[1], 'o', 'l'))
-  if not l or string.match(o or '', ' (.*)$') ~= ARGV[2] then return '' end
-  redis.call('HDEL', KEYS[1], 'l')
-  return l
+  local o, n = unpack(redis.call('HMGET', KEYS[1], 'o', 'n'))
+  if string.match(o or '', ' (.*)$') ~= ARGV[2] then return '' end
+  return take(n)
 end
 local t = redis.call('TIME')
 local function whole(number) return string.format('%.0f', number) end
@@ -88,8 +104,8 @@ if not from or not string.find(redis.call('INFO', 'replication'),
   'master_replid:' .. marker[1], 1, true) then return { 'unmarked' } end
 if marker[5] and tonumber(marker[5]) > tonumber(from) then from = marker[5] end
 if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end
-local r = redis.call('HMGET', key, 'p', 'b', 'o', 'l')
-local left = r[4] or ''
+local r = redis.call('HMGET', key, 'p', 'b', 'o', 'n')
+local left = r[4]
 local function tell(owner, name, mark)
   local secret, channel = string.match(owner, '^(%S*) (.*)$')
   if not secret then return end
@@ -97,9 +113,13 @@ local function tell(owner, name, mark)
   redis.pcall('PUBLISH', channel, '>' .. mark .. proof .. ' ' .. name)
 end
 local function no(more)
-  if more == '' or #left + #more > ${LEFT_MAX} then return { 'no', t[1], t[2], r[1], '' } end
-  redis.call('HSET', key, 'l', left == '' and more or left .. '\\n' .. more)
-  if left == '' then tell(r[3] or '', ARGV[6], '') end
+  local count, size = string.match(left or '0 0', '^(%d+) (%d+)$')
+  count, size = count + 1, size + #more
+  if more == '' or size > ${LEFT_MAX} or count > ${TEXTS_MAX} then
+    return { 'no', t[1], t[2], r[1], '' }
+  end
+  redis.call('HSET', key, 'n', count .. ' ' .. size, 'l' .. count, more)
+  if not left then tell(r[3] or '', ARGV[6], '') end
   return { 'no', t[1], t[2], r[1], 'kept' }
 end
 if op == 'look' then
@@ -117,10 +137,10 @@ if op == 'prepare' then
   end
   if r[1] and r[1] > ballot then return no('') end
   redis.call('HSET', key, 'p', ballot, 'o', ARGV[5])
-  if left ~= '' then redis.call('HDEL', key, 'l') end
+  local taken = take(left)
   if redis.call('PTTL', key) < ${PROMISE_MS} then redis.call('PEXPIRE', key, ${PROMISE_MS}) end
   local value = r[2] and redis.call('HGET', key, 'v') or ''
-  return { 'yes', t[1], t[2], r[2] or '', value, mark, left }
+  return { 'yes', t[1], t[2], r[2] or '', value, mark, taken }
 end
 if r[2] == ballot then return { 'yes', t[1], t[2], '', '', mark, '' } end
 if r[1] and r[1] > ballot then return no('') end
@@ -143,14 +163,10 @@ redis.call('HSET', key, 'p', ARGV[4], 'b', ballot, 'v', ARGV[6], 'o', ARGV[10])
 redis.call('PEXPIRE', key, ARGV[5])
 if ARGV[8] ~= '' then redis.pcall('PUBLISH', ARGV[8], ballot .. ' ' .. ARGV[9] .. ARGV[6]) end
 for i = 12, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
-if left ~= '' then
-  if ARGV[8] ~= '' then
-    local till = tonumber(string.match(left, '^%["[^"]*",(%d+)') or 0)
-    tell(ARGV[10], ARGV[11], till < now + ${OLD_UNTIL} and '!' or '')
-    left = ''
-  else
-    redis.call('HDEL', key, 'l')
-  end
+if ARGV[8] == '' then return { 'yes', t[1], t[2], '', '', mark, take(left) } end
+if left then
+  local till = tonumber(string.match(redis.call('HGET', key, 'l1'), '^%["[^"]*",(%d+)') or 0)
+  tell(ARGV[10], ARGV[11], till < now + ${OLD_UNTIL} and '!' or '')
 end
-return { 'yes', t[1], t[2], '', '', mark, left }
+return { 'yes', t[1], t[2], '', '', mark, '' }
 `;

@@ -54,6 +54,8 @@ export interface Asker {
 }
 
 export const LEFT_MAX: number = 1024 * 1024;
+/** A script can return so many at once. */
+export const TEXTS_MAX = 4000;
 
 export const ownerText = (secret: string, channel: string): string => `${secret} ${channel}`;
 

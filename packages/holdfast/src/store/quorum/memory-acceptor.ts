@@ -20,6 +20,7 @@ import {
   PROMISE_MS,
   type Proposal,
   type ServerStatus,
+  TEXTS_MAX,
   URGENT,
   type Vote,
   yieldsTo,
@@ -28,7 +29,8 @@ import {
 interface Entry {
   readonly promised: string;
   readonly owner: string;
-  readonly left: string;
+  /** The texts, each with one command a line or more. */
+  readonly left: readonly string[];
   readonly ballot: string;
   readonly value: string;
   readonly expires: Micros;
@@ -137,20 +139,21 @@ export class MemoryAcceptor implements Acceptor {
       ...entry,
       promised: ballot,
       owner: asker.owner,
-      left: '',
+      left: [],
       expires,
     });
-    const { ballot: accepted, value, left } = entry;
+    const { ballot: accepted, value } = entry;
+    const left = entry.left.join('\n');
     return { status: 'yes', time, ballot: accepted, value, mark: marker.mark, left };
   }
 
   #keep(key: string, entry: Entry, time: Micros, more: string = ''): Vote {
     const { promised, left, owner } = entry;
-    const kept = more !== '' && left.length + more.length <= LEFT_MAX;
+    const size = left.reduce((sum, { length }) => sum + length, more.length);
+    const kept = more !== '' && size <= LEFT_MAX && left.length < TEXTS_MAX;
     if (kept) {
-      const lines = left === '' ? more : `${left}\n${more}`;
-      this.#server.entries.set(key, { ...entry, left: lines });
-      if (left === '') this.#tell(owner, key);
+      this.#server.entries.set(key, { ...entry, left: [...left, more] });
+      if (left.length === 0) this.#tell(owner, key);
     }
     return { status: 'no', time, promised, kept };
   }
@@ -167,8 +170,8 @@ export class MemoryAcceptor implements Acceptor {
   async collect(key: string, channel: string): Promise<string> {
     const entry = this.#entry(key, this.#now());
     if (channelOf(entry.owner) !== channel) return '';
-    if (entry.left !== '') this.#server.entries.set(key, { ...entry, left: '' });
-    return entry.left;
+    if (entry.left.length > 0) this.#server.entries.set(key, { ...entry, left: [] });
+    return entry.left.join('\n');
   }
 
   async look(key: string, now: Micros): Promise<Vote> {
@@ -191,7 +194,7 @@ export class MemoryAcceptor implements Acceptor {
     if (entry.ballot === ballot) return yes(marker.mark, '');
     if (entry.promised > ballot) return this.#keep(key, entry, time);
     const expires = time + keep * 1000;
-    const left = handOver === undefined ? '' : entry.left;
+    const left = handOver === undefined ? [] : entry.left;
     this.#server.entries.set(key, { promised: next, owner, left, ballot, value, expires });
     const noted = this.#noted(marker, key, proposal);
     if (noted !== marker) this.#server.markers.set(this.#prefix, noted);
@@ -199,8 +202,8 @@ export class MemoryAcceptor implements Acceptor {
       this.#publish({ ...handOver, text: `${ballot} ${handOver.text}${value}` });
     }
     for (const { channel, text } of messages) this.#publish({ channel, text: `${ballot} ${text}` });
-    if (left !== '') this.#tell(owner, key, isOld(left, now));
-    return yes(noted.mark, handOver === undefined ? entry.left : '');
+    if (left[0] !== undefined) this.#tell(owner, key, isOld(left[0], now));
+    return yes(noted.mark, handOver === undefined ? entry.left.join('\n') : '');
   }
 
   #noted(marker: Marker, key: string, { keep, now, fence }: Proposal): Marker {
@@ -289,7 +292,7 @@ export class MemoryAcceptor implements Acceptor {
   #entry(key: string, time: Micros): Entry {
     const entry = this.#server.entries.get(key);
     if (entry !== undefined && entry.expires > time) return entry;
-    return { promised: '', owner: '', left: '', ballot: '', value: '', expires: 0 };
+    return { promised: '', owner: '', left: [], ballot: '', value: '', expires: 0 };
   }
 }
 

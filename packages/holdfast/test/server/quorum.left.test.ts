@@ -1,0 +1,31 @@
+/** How a server of a quorum keeps commands for the owner of a promise. */
+import type { Server } from 'holdfast-testkit';
+import { afterAll, expect, it } from 'vitest';
+import { portFor } from '../../src/store/clients/detect.js';
+import { RedisAcceptor } from '../../src/store/quorum/redis-acceptor.js';
+import { membersOf, openClient, stopServersAfterwards } from '../support/backends.js';
+import { freshKey } from '../suites/helpers.js';
+
+let opened: Awaited<ReturnType<typeof openClient>>;
+afterAll(() => opened.close());
+stopServersAfterwards();
+
+it('a text that is left is written without those before it', async () => {
+  const [server] = (await membersOf(3)) as [Server];
+  opened = await openClient('ioredis-6', server);
+  const acceptor = new RedisAcceptor(portFor(opened.client), `marker ${freshKey()}`);
+  await acceptor.check({ durable: true });
+  const key = freshKey();
+  const [promised, asked] = ['1'.padStart(28, '0'), '2'.padStart(28, '0')];
+  await acceptor.prepare(key, promised, 0, { owner: 'secret channel', yields: 0 });
+  const texts = ['first', 'second', 'third'];
+  for (const left of texts) {
+    const asker = { owner: 'other there', yields: 1000, left };
+    expect(await acceptor.prepare(key, asked, 0, asker)).toMatchObject({ kept: true });
+  }
+  const fields = (): Promise<unknown> => server.command('HMGET', key, 'l1', 'l2', 'l3');
+  expect(await fields()).toEqual(texts);
+  expect(await acceptor.collect(key, 'channel')).toBe(texts.join('\n'));
+  expect(await fields()).toEqual([null, null, null]);
+  expect(await acceptor.collect(key, 'channel')).toBe('');
+});
