@@ -119,7 +119,10 @@ export class QuorumPeers implements Peers {
         return isOwn ? this.#answer(number, until) : Promise.resolve(undefined);
       });
     };
-    return new Posted(texts.join('\n'), sent);
+    const returned = (): void => {
+      for (const { number, isOwn } of lines) if (isOwn) this.#settle(number, undefined);
+    };
+    return new Posted({ clock: this.#parts.clock, text: texts.join('\n'), sent, returned });
   }
 
   #next(): string {

@@ -135,19 +135,20 @@ export class QuorumRegister implements PeerRegister {
     isCalm: boolean,
   ): Promise<PeerVersioned | Taken> {
     const began = this.#clock.now();
-    const letters = this.peers.letters(commands);
-    const { yields } = this.members;
-    const takenAt = this.#takenAt.get(key) ?? Number.NEGATIVE_INFINITY;
+    const [letters, { yields }] = [this.peers.letters(commands), this.members];
+    const takenAt = this.#takenAt.get(key) ?? -Infinity;
     // without the clock of the quorum no ballot is great enough
-    const isBusy = this.members.now > 0 && (isCalm || began - takenAt < TAKEN_MS);
+    const mayAsk = this.members.now > 0 && this.#versions.of(key) === undefined;
+    const isBusy = mayAsk && (isCalm || began - takenAt < TAKEN_MS);
     const refusal = isBusy ? await this.#refusal(key, { yields, letters }) : undefined;
     const again = letters.inDoubt ? NO_LETTERS : letters;
     const round = refusal ?? (await this.#ask(key, { yields, letters: again }));
     const { inDoubt } = letters;
-    if (inDoubt) this.connections.doubt();
+    const ms = 'version' in round ? 0 : this.peers.stays();
+    if (inDoubt) letters.resolve(ms, () => this.connections.doubt());
     if ('version' in round) return { ...this.#versioned(round, began), inDoubt };
     this.#takenAt.set(key, this.#clock.now());
-    return { left: letters.sent(round.kept), inDoubt };
+    return { left: letters.sent(round.kept || inDoubt), inDoubt };
   }
 
   /** Asks one server; `undefined` if it does not refuse. */

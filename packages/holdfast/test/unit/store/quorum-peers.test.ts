@@ -201,6 +201,25 @@ describe('a command', () => {
     expect(read.inDoubt).toBe(false);
   });
 
+  it('that a slow server keeps is left if it answers while the ballot stays', async () => {
+    const first = servers[2] as MemoryAcceptor;
+    const prepare = first.prepare.bind(first);
+    first.prepare = async (...asked) => {
+      const vote = await prepare(...asked);
+      // later than the time limit of a server
+      await new Promise<void>((resolve) => void clock.after(150, resolve));
+      return vote;
+    };
+    const { connections } = one.register;
+    const before = connections.name;
+    const read = await clock.until(one.register.readFree('k', [{ command: '{}' }], false));
+    const [answer] = (read as Taken).left as [Promise<string | undefined>];
+    await clock.advance(200);
+    expect(connections.name).toBe(before);
+    await apply('done');
+    expect(await clock.until(answer)).toBe('done');
+  });
+
   it('may be sent twice by a client that connects again', async () => {
     const { connections } = one.register;
     const before = connections.name;
@@ -254,6 +273,15 @@ describe('a command', () => {
     const before = one.prepares;
     await leave();
     expect(one.prepares).toBe(before + 1);
+  });
+
+  it('of the process that has the ballot asks no server before the others', async () => {
+    await clock.until(other.register.readFree('k', [], true));
+    const before = other.prepares;
+    expect(await clock.until(other.register.readFree('k', [], true))).toMatchObject({
+      state: 'mine',
+    });
+    expect(other.prepares).toBe(before + 3);
   });
 
   it('that is left does not take the ballot of the owner', async () => {
