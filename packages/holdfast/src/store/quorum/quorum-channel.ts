@@ -39,6 +39,8 @@ export class QuorumChannel {
   readonly #open = new Map<number, Closable>();
   /** The servers that published a message, by text and ballot. */
   readonly #heard = new Map<string, Set<number>>();
+  /** Answers that a minority has published here. */
+  readonly #minor = new Set<string>();
   #closed = false;
   #opening = true;
 
@@ -131,19 +133,43 @@ export class QuorumChannel {
     if (servers.has(server)) return;
     servers.add(server);
     this.#heard.set(name, servers);
+    if (message[space + 1] === ANSWERED) this.#minor.add(name);
     if (this.#heard.size > HEARD_MAX) {
       for (const oldest of this.#heard.keys()) {
         this.#heard.delete(oldest);
+        this.#minor.delete(oldest);
         break;
       }
     }
     if (servers.size !== this.#majority) return;
+    this.#minor.delete(name);
     this.#listener.message(message.slice(space + 1), message.slice(0, space));
+  }
+
+  /**
+   * Tells answers of changes that are made, whichever servers have published them here: while the
+   * channel opens, that may be fewer than a majority.
+   */
+  made(ballots: readonly string[]): void {
+    for (const name of this.#minor) {
+      const space = name.indexOf(' ');
+      const ballot = name.slice(0, space);
+      if (!ballots.includes(ballot)) continue;
+      this.#minor.delete(name);
+      // it is not told again
+      this.#heard.set(name, new Set(this.#acceptors.keys()));
+      try {
+        this.#listener.message(name.slice(space + 1), ballot);
+      } catch {
+        this.#listener.dropped();
+      }
+    }
   }
 
   async #close(): Promise<void> {
     this.#closed = true;
     this.#heard.clear();
+    this.#minor.clear();
     await Promise.all([...this.#open.values()].map((one) => one.close()));
   }
 }

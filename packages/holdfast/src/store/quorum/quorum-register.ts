@@ -58,10 +58,7 @@ import { type Open, Recent, Versions } from './versions.js';
 
 /** Servers keep a record this much longer than the state. */
 const MARGIN: Micros = 1_000_000;
-/**
- * Attempts to get the promises of a majority, and their first pause in ms. Pauses grow, so that
- * many processes get their turn, until the request's deadline.
- */
+/** Attempts to get the promises of a majority, and their first pause in ms. Pauses grow. */
 const READS_MAX = 200;
 const PAUSE_MS = 1;
 const PAUSES_MAX = 32;
@@ -109,8 +106,7 @@ export class QuorumRegister implements PeerRegister {
     this.#ballots = new Ballots(fraction, () => this.members.now);
     this.#healing = new Healing(this.members, clock);
     const own = (): string | undefined => this.#own?.[0];
-    const dropped = (): void => void (this.dropped += 1);
-    const parts = { clock, fraction, secret, own, dropped };
+    const parts = { clock, fraction, secret, own, dropped: (): void => void (this.dropped += 1) };
     this.peers = new QuorumPeers(this.members, this.#versions, parts);
   }
 
@@ -228,8 +224,11 @@ export class QuorumRegister implements PeerRegister {
   /**
    * A majority accepted the value with the ballot that was handed over, so a read would return it.
    */
-  #handedOver(channel: string, { key, next, value }: Handed, accepted: string): void {
+  #handedOver(from: QuorumChannel, channel: string, handed: Handed, accepted: string): void {
+    const { key, next, value } = handed;
     const base = decodeRecord(value);
+    // a grant is believed for longer after the answer
+    from.made(base.origins);
     const open = { version: next, base, accepted, again: [], settled: true, mark: 0 };
     if (this.#versions.handOver(key, open)) {
       this.#ballots.pass(next);
@@ -247,7 +246,7 @@ export class QuorumRegister implements PeerRegister {
     const quorum = new QuorumChannel(acceptors, this.members.majority, this.#clock, {
       message: (text, ballot) => {
         const handed = handedOf(text, ballot, (key) => this.peers.secretsFor(key));
-        if (handed !== undefined) this.#handedOver(channel, handed, ballot);
+        if (handed !== undefined) this.#handedOver(quorum, channel, handed, ballot);
         else if (!this.peers.answered(text)) listener.message(text);
       },
       told: (text, server) => this.peers.told(text, server),

@@ -318,6 +318,33 @@ describe('a command', () => {
     expect(toOther.filter((text) => text.startsWith('>'))).toHaveLength(1);
   });
 
+  it('is answered by servers that are too few if a version tells that the change is made', async () => {
+    const late = new Process('late', 0.3);
+    // its channel is open: three of five servers have it
+    for (const link of late.links.slice(3)) link.subscribe = () => new Promise(() => undefined);
+    await late.listen();
+    await clock.until(late.register.look('k'));
+    late.register.peers.expects('k', 'token');
+    const read = await clock.until(late.register.readFree('k', [{ command: '{}' }], false));
+    const [answer] = (read as Taken).left as [Promise<string | undefined>];
+    let told: string | undefined;
+    void answer.then((text) => (told = text));
+    await clock.advance(20);
+    for (const link of other.links.slice(0, 2)) link.fate = () => 'lost';
+    await apply('done');
+    await clock.advance(5);
+    expect(told).toBeUndefined();
+    for (const link of other.links) link.fate = () => 'arrives';
+    const { version } = await clock.until(other.register.read('k'));
+    const forgetAt = clock.wall() * 1000 + 60e6;
+    const change = { state: 'later', forgetAt, messages: [], fence: 0 };
+    const successor = { channel: 'late', token: 'token' };
+    await clock.until(other.register.swap('k', version, { ...change, successor }));
+    await clock.advance(1);
+    expect(late.handed).toHaveLength(1);
+    expect(told).toBe('done');
+  });
+
   it('is answered or collected only with a proof', async () => {
     const [toOne, toOther] = [await overhear('one'), await overhear('other')];
     const { answer } = await leave();
