@@ -98,4 +98,36 @@ export const CONTENDERS: readonly Mutant[] = [
     ],
     elsewhere: 'late-grants.test.ts',
   },
+  {
+    name: 'a command that changes nothing takes the ballot',
+    mistake: 'a late release takes the promises away from the process that holds the lock',
+    edits: [
+      {
+        file: 'store/register/proposals.js',
+        find: 'if (unchanged && current.settled)\n                continue;',
+        replace: 'isOwner = kept !== undefined; if (unchanged && current.settled) continue;',
+      },
+    ],
+    elsewhere: 'quorum-unhurried.test.ts',
+  },
+  {
+    name: 'commands at a slow server are sent again at once',
+    mistake: 'they are applied twice, and released up to six times',
+    edits: [{ file: 'store/quorum/letters.js', find: 'if (ms === 0)', replace: 'if (true)' }],
+    elsewhere: 'quorum-peers.test.ts',
+  },
+  {
+    name: 'an answer that few servers published never counts',
+    mistake: 'the claim of a lease waits for the answer to its acquisition, and the lease ends',
+    edits: [
+      { file: 'store/quorum/quorum-register.js', find: 'from.made(base.origins);', replace: '' },
+    ],
+    elsewhere: 'quorum-peers.test.ts',
+  },
+  {
+    name: 'an older answer hides a push',
+    mistake: 'a waiter with a push that it cannot believe sleeps until its next poll',
+    edits: [{ file: 'acquire/acquisitions.js', find: 'if (pushed)', replace: 'if (false)' }],
+    elsewhere: 'acquisitions.test.ts',
+  },
 ];

@@ -54,7 +54,7 @@ it('verifies the grant first if the last reply is older than two claim windows',
   expect(waited?.held).toBe(true);
 });
 
-it('asks again if the answer to its request is older than a push that was not believed', async () => {
+it('asks again if an older answer follows a push that was not believed', async () => {
   const third = new Holdfast(store, { clock, ttl: 30_000, ...PATIENT, requestTimeout: 3000 });
   await clock.until(third.warmUp());
   const before = await clock.until(third.mutex('other').acquire());

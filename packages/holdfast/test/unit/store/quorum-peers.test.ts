@@ -318,7 +318,7 @@ describe('a command', () => {
     expect(toOther.filter((text) => text.startsWith('>'))).toHaveLength(1);
   });
 
-  it('is answered by servers that are too few if a version tells that the change is made', async () => {
+  it('is answered by too few servers if a version tells that the change is made', async () => {
     const late = new Process('late', 0.3);
     // its channel is open: three of five servers have it
     for (const link of late.links.slice(3)) link.subscribe = () => new Promise(() => undefined);

@@ -20,7 +20,7 @@ const release = (id: string, unhurried: boolean): KeyCommand => {
   return { op: 'release', key: 'k', id, unhurried, retention };
 };
 
-it('a release that changes nothing leaves the ballot to the process that holds the lock', async () => {
+it('a release that changes nothing leaves the ballot to the holder of the lock', async () => {
   const clock = new VirtualClock();
   const servers = [0, 1, 2].map((at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
   const processOf = async (channel: string, seed: number): Promise<[RegisterStore, Link[]]> => {
