@@ -10,7 +10,8 @@ import type { Cost, Row, Thing } from './measuring.js';
 
 /** The greatest measured size that may stand for a thing. */
 const MOST: Partial<Record<Thing, number>> = {
-  ...{ pair: 10, 'busy connection': 1, 'hand-off': 10 },
+  // more waiters need long until they have reached their pauses
+  ...{ pair: 10, 'busy connection': 1, 'hand-off': 10, waiter: 1000 },
 };
 
 /** The most leases that are renewed with one command. */
