@@ -5,6 +5,7 @@ import {
   TOPOLOGIES,
   type Topology,
 } from 'holdfast-cli/dist/plan/costs.js';
+import { pollsOf } from 'holdfast-cli/dist/plan/plan.js';
 import { REPLICAS, SEVERAL } from './sites.js';
 import type { Cost, Row, Thing } from './measuring.js';
 
@@ -62,12 +63,13 @@ function less(cost: Cost, part: Planned, times: number): Cost {
 }
 
 export function costsOf(rows: readonly Row[], topology: Topology): Costs {
-  const cost = (thing: Thing, most = MOST[thing] ?? Number.POSITIVE_INFINITY): Cost => {
+  const rowOf = (thing: Thing, most = MOST[thing] ?? Number.POSITIVE_INFINITY): Row => {
     const found = rows.filter((row) => row.kind === topology && row.thing === thing);
     const last = found.filter(({ at }) => at <= most).at(-1);
     if (last === undefined) throw new Error(`${topology}: ${thing} was not measured`);
-    return last.cost;
+    return last;
   };
+  const cost = (thing: Thing, most?: number): Cost => rowOf(thing, most).cost;
   const bytes = (thing: Thing, name: 'serverBytes' | 'clientBytes'): number =>
     Math.round(cost(thing)[name] ?? 0);
   const pair = planned(cost('pair'));
@@ -79,14 +81,17 @@ export function costsOf(rows: readonly Row[], topology: Topology): Costs {
   const connection = bytes('connection', 'serverBytes');
   // of all servers together
   const busy = bytes('busy connection', 'serverBytes') / MASTERS[topology];
-  const { commands = 1 } = cost('waiter');
+  const waiter = rowOf('waiter');
+  // a poll of a quorum is several commands
+  const several = topology === 'quorum' ? pollsOf(waiter.at) / waiter.at : undefined;
+  const polls = several ?? waiter.cost.commands ?? 1;
   // the buffers of many connections that are busy are not those of idle ones
   const { connections = 0, serverBytes = 0 } = cost('waiter', 100);
   return {
     alone: { client: lone.client, server: lone.server },
     ...{ pair, handOff: planned(cost('hand-off')), renewedTogether, renewalCall },
     renewal: planned(less(cost('renewal'), renewalCall, 1 / renewedTogether)),
-    poll: planned(cost('waiter'), commands),
+    poll: planned(waiter.cost, polls),
     serverBytes: {
       ...{ empty: bytes('server', 'serverBytes'), connection, busy: Math.round(busy) },
       lease: Math.round(bytes('lease', 'serverBytes') / COPIES[topology]),
