@@ -3,7 +3,7 @@
  * most a quarter. The processor time is compared by `npm run bench -- --scale --plans`, because a
  * test asserts no speed.
  */
-import { Holdfast, type HoldfastOptions, quorum } from 'holdfast';
+import { Holdfast, type HoldfastOptions, type Lease, quorum } from 'holdfast';
 import { paced, type Server, sleep, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -213,25 +213,33 @@ describe('plan', () => {
     await settled;
   });
 
-  it('of free locks and leases on a quorum', async () => {
+  it('of free locks and leases on a quorum', LONG, async () => {
     const on = await servers(3);
     const ttl = 6000;
     const instances = await processes(on, 4, { ttl });
     await listening(instances);
     const locks = 80;
-    const before = await read(on);
-    const work = async (one: Holdfast, at: number): Promise<void> => {
-      for (let n = 0; n < locks / 4; n++) await one.mutex(`${at}:${n}`).acquire();
-    };
-    await all(instances.map(work));
     const renewals = (): number => instances.reduce((sum, one) => sum + one.stats().renewals, 0);
-    await until(() => renewals() >= locks, { within: 20_000, every: 10, what: 'renewals of all' });
-    const seen = since(before, await read(on));
-    // each acquisition is half of a pair, and each renewal has commands of its own
-    const { pair, renewal } = COSTS.quorum;
-    const commands = (locks / 2) * pair.commands + renewals() * renewal.commands;
-    const { connections, memory } = planned({ topology: 'quorum', processes: 4, locks, ttl });
-    expect(far({ commands, connections, memory }, seen)).toEqual([]);
+    const differences = async (): Promise<string[]> => {
+      const [before, start] = [await read(on), renewals()];
+      const leases: Lease[] = [];
+      const work = async (one: Holdfast, at: number): Promise<void> => {
+        for (let n = 0; n < locks / 4; n++) leases.push(await one.mutex(`${at}:${n}`).acquire());
+      };
+      await all(instances.map(work));
+      const renewed = (): boolean => renewals() - start >= locks;
+      await until(renewed, { within: 20_000, every: 10, what: 'renewals of all' });
+      const seen = since(before, await read(on));
+      // each acquisition is half of a pair, and each renewal has commands of its own
+      const { pair, renewal } = COSTS.quorum;
+      const done = renewals() - start;
+      const commands = (locks / 2) * pair.commands + done * renewal.commands;
+      await all(leases.map((lease) => lease.release()));
+      const { connections, memory } = planned({ topology: 'quorum', processes: 4, locks, ttl });
+      return far({ commands, connections, memory }, seen);
+    };
+    // requests are repeated while the servers, or the processes, are slow
+    expect(await onceNear(differences)).toEqual([]);
   });
 
   it('a plan that is a third off is found', () => {
