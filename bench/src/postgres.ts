@@ -3,6 +3,7 @@
  * table of locks that waiters ask for again: uncontended pairs, hand-offs between two processes,
  * the same contention on Redis, and renewals of many leases beside one bare batched update.
  */
+import { randomUUID } from 'node:crypto';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Holdfast } from 'holdfast';
@@ -120,35 +121,89 @@ function polledRow(pool: Pool): Take {
   };
 }
 
+/**
+ * Hand-offs a second between four connections that do the least for it: the holder changes the row
+ * by its version and tells the next one in the same statement, which does the same.
+ */
+async function leastHandOffs(connection: Connection, ms: number): Promise<number> {
+  const clients = await Promise.all(
+    Array.from({ length: 4 }, async (_, at) => {
+      const pair = [new Client(connection), new Client(connection)] as const;
+      await Promise.all(pair.map((one) => one.connect()));
+      await pair[1].query(`LISTEN least${at}`);
+      return pair;
+    }),
+  );
+  const text = `UPDATE rows SET version = $1, state = $2 WHERE key = 'bare' AND version = $3
+    RETURNING pg_notify($4, $5)`;
+  const [[first]] = clients as [[Client, Client]];
+  const { rows } = await first.query("SELECT version FROM rows WHERE key = 'bare'");
+  let version = Number(rows[0].version);
+  let count = 0;
+  const end = now() + ms;
+  await new Promise<void>((resolve) => {
+    const turn = async (at: number): Promise<void> => {
+      if (now() >= end) return resolve();
+      const values = [
+        version + 1,
+        'x'.repeat(600),
+        version,
+        `least${(at + 1) % 4}`,
+        'x'.repeat(200),
+      ];
+      version += 1;
+      count += 1;
+      await clients[at]?.[0].query({ name: 'least', text, values });
+    };
+    for (const [at, [, listener]] of clients.entries()) {
+      listener.on('notification', () => void turn(at));
+    }
+    void turn(0);
+  });
+  await Promise.all(clients.flat().map((one) => one.end()));
+  return (1000 * count) / ms;
+}
+
 /** Tasks that take one lock in turns, on this store and on Redis. */
 async function printContention(connection: Connection, ms: number): Promise<void> {
+  const least = await leastHandOffs(connection, ms / 4);
   await using redis = await startServer({ server: 'redis' });
   const clients: Redis[] = [];
   const stores = {
     redis: () => new Holdfast(clients[clients.push(new Redis(redis.port)) - 1] as Redis),
     postgres: () => new Holdfast(postgres(connection)),
   };
-  console.log('acquisitions a second on Redis and here, and Redis as a factor');
+  console.log(`the least hand-offs between four connections: ${least.toFixed(0)} a second`);
+  console.log('on Redis and here: acquisitions a second; of them, from another instance; factors');
   for (const fair of [false, true]) {
     for (const [instances, tasks] of [
       [1, 16],
       [4, 4],
     ] as const) {
-      const rates: number[] = [];
+      const rates: Contended[] = [];
       for (const open of Object.values(stores)) {
         const all = Array.from({ length: instances }, open);
         await contend(all, tasks, fair, ms / 10);
         rates.push(await contend(all, tasks, fair, ms / 2));
         await Promise.all(all.map((one) => one.close()));
       }
-      const [there = 0, here = 1] = rates;
+      const [there, here] = rates as [Contended, Contended];
       const words = `${instances} x ${tasks}${fair ? ', fair' : ''}`.padEnd(12);
-      console.log(
-        `  ${words} ${there.toFixed(0)}, ${here.toFixed(0)}, ${(there / here).toFixed(1)}`,
-      );
+      const all = `${there.all.toFixed(0)}, ${here.all.toFixed(0)}`;
+      const passed = `${there.passed.toFixed(0)}, ${here.passed.toFixed(0)}`;
+      const of = (most: number, own: number): string => (most / own).toFixed(1);
+      const floor =
+        instances === 1 ? '' : `, least hand-offs ${of(least, here.passed)} times as many`;
+      console.log(`  ${words} ${all}; ${passed}; Redis ${of(there.all, here.all)}${floor}`);
     }
   }
   for (const one of clients) one.disconnect();
+}
+
+/** A second: all acquisitions, and those after one of another instance. */
+interface Contended {
+  readonly all: number;
+  readonly passed: number;
 }
 
 async function contend(
@@ -156,15 +211,22 @@ async function contend(
   tasks: number,
   fair: boolean,
   ms: number,
-): Promise<number> {
+): Promise<Contended> {
   let count = 0;
+  let passed = 0;
+  let last: Holdfast | undefined;
   const end = now() + ms;
   const loop = async (holdfast: Holdfast): Promise<void> => {
-    while (now() < end) await holdfast.mutex('many', { fair }).run(() => void (count += 1));
+    const work = (): void => {
+      count += 1;
+      if (last !== holdfast) passed += 1;
+      last = holdfast;
+    };
+    while (now() < end) await holdfast.mutex('many', { fair }).run(work);
   };
   const all = instances.flatMap((one) => Array.from({ length: tasks }, () => loop(one)));
   await Promise.all(all);
-  return (1000 * count) / ms;
+  return { all: (1000 * count) / ms, passed: (1000 * passed) / ms };
 }
 
 /** A round of renewals of many leases, beside one update of as many rows. */
@@ -190,21 +252,42 @@ async function printRenewals(pool: Pool, connection: Connection): Promise<void> 
   await pool.query(`INSERT INTO rows SELECT 'r' || n, 0, '' FROM generate_series(1, ${LEASES}) n`);
   const text = `UPDATE rows SET version = version + 1, state = d.state
     FROM unnest($1::text[], $2::text[]) AS d(key, state) WHERE rows.key = d.key`;
-  const bareRound = async (): Promise<void> => {
-    for (let at = 0; at < LEASES; at += 500) {
-      const some = Array.from({ length: 500 }, (_, n) => `r${at + n + 1}`);
-      await pool.query({ name: 'many', text, values: [some, some.map(() => 'x'.repeat(200))] });
-    }
-  };
-  await bareRound();
-  const start = process.cpuUsage();
-  for (let round = 0; round < rounds; round++) await bareRound();
-  const { user, system } = process.cpuUsage(start);
-  const bareEach = (user + system) / rounds / LEASES;
+  const same = 'x'.repeat(200);
+  const bare = await roundsOf(pool, text, () => same, rounds);
+  const jsonRow = await roundsOf(pool, text, ownText, rounds);
   console.log(`a round of renewals of ${LEASES} leases: ${each.toFixed(1)} transactions`);
   console.log(
-    `CPU of a renewal ${own.toFixed(1)} µs, of a row in a bare update ${bareEach.toFixed(1)} µs`,
+    `CPU of a renewal ${own.toFixed(1)} µs, of a row in a bare update ${bare.toFixed(1)} µs, ` +
+      `if each row has a text of its own that JSON made ${jsonRow.toFixed(1)} µs`,
   );
+}
+
+/** A row with a new version and a state of 200 characters, as no other row has it. */
+function ownText(at: number): string {
+  const [version, now] = [randomUUID(), Date.now() * 1000];
+  const holder = [`${version}.${at}`, '', 1, 'x'.repeat(30), '{"host":"h","pid":1}', LEASE_MS];
+  return JSON.stringify({ capacity: 1, fence: now, latest: now + at, holders: [holder] });
+}
+
+/** The processor time of a row in rounds of updates of 500 rows each, in µs. */
+async function roundsOf(
+  pool: Pool,
+  text: string,
+  stateOf: (at: number) => string,
+  rounds: number,
+): Promise<number> {
+  const round = async (): Promise<void> => {
+    for (let at = 0; at < LEASES; at += 500) {
+      const some = Array.from({ length: 500 }, (_, n) => `r${at + n + 1}`);
+      const states = some.map((_, n) => stateOf(at + n));
+      await pool.query({ name: 'many', text, values: [some, states] });
+    }
+  };
+  await round();
+  const start = process.cpuUsage();
+  for (let count = 0; count < rounds; count++) await round();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / rounds / LEASES;
 }
 
 /** A process that sends a message every 5 ms. */

@@ -19,6 +19,7 @@ export { type NamedLease, standingOf } from './store/register/held-back.js';
 export { MemoryRegister } from './store/register/memory-register.js';
 export type {
   Change,
+  HandedOver,
   Message,
   MessageListener,
   Register,

@@ -11,6 +11,14 @@
 import type { Driver, Kind, Opener, Row, Session } from './driver.js';
 import { NoAnswer } from './failures.js';
 
+interface Statement {
+  readonly text: string;
+  readonly values: readonly string[];
+  readonly kind: Kind | undefined;
+  readonly resolve: (rows: readonly Row[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 export class Connection implements Driver {
   readonly isApart = true;
   readonly label: string;
@@ -19,8 +27,11 @@ export class Connection implements Driver {
   /** The longest time of a statement in ms. */
   readonly #limit: number;
   #session: Promise<Session> | undefined;
-  /** Settles when the statements so far have ended. */
-  #tail: Promise<unknown> = Promise.resolve();
+  /** The same, once it is open. */
+  #opened: Session | undefined;
+  #waiting: Statement[] = [];
+  #busy = false;
+  #idle: (() => void)[] = [];
 
   constructor(label: string, open: Opener, limit: number, subscribe: Opener | undefined) {
     this.label = label;
@@ -30,60 +41,84 @@ export class Connection implements Driver {
   }
 
   query(text: string, values: readonly string[], kind?: Kind): Promise<readonly Row[]> {
-    const result = this.#tail.then(() => this.#run(text, values, kind));
-    this.#tail = result.catch(() => undefined);
-    return result;
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ text, values, kind, resolve, reject });
+      if (!this.#busy) this.#next();
+    });
   }
 
   /** Ends the connection. A later statement opens another one. */
   async close(): Promise<void> {
-    await this.#tail;
+    if (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
     const session = await this.#session?.catch(() => undefined);
     this.#session = undefined;
+    this.#opened = undefined;
     await session?.end(false);
   }
 
-  async #run(
-    text: string,
-    values: readonly string[],
-    kind: Kind | undefined,
-  ): Promise<readonly Row[]> {
-    const opening = (this.#session ??= this.#opened());
-    return within(this.#limit, this.#ask(opening, text, values, kind), () => {
-      this.#forget(opening);
-      void opening.then((session) => session.end(true)).catch(() => undefined);
-    });
+  #next(): void {
+    const one = this.#waiting.shift();
+    this.#busy = one !== undefined;
+    if (one !== undefined) this.#run(one);
+    else for (const tell of this.#idle.splice(0)) tell();
   }
 
-  async #ask(
-    opening: Promise<Session>,
-    text: string,
-    values: readonly string[],
-    kind: Kind | undefined,
-  ): Promise<readonly Row[]> {
-    const session = await opening;
-    session.busy?.(true);
-    try {
-      return await session.query(text, values, kind);
-    } finally {
-      session.busy?.(false);
-    }
+  #run({ text, values, kind, resolve, reject }: Statement): void {
+    const opening = (this.#session ??= this.#opening());
+    let isOver = false;
+    const end = (settle: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      settle();
+      this.#next();
+    };
+    const timer = setTimeout(() => {
+      this.#end(opening);
+      end(() => reject(new NoAnswer(`no answer within ${this.#limit} ms`)));
+    }, this.#limit);
+    timer.unref();
+    const ask = (session: Session): void => {
+      if (isOver) return;
+      session.busy?.(true);
+      session.query(text, values, kind).then(
+        (rows) => {
+          session.busy?.(false);
+          end(() => resolve(rows));
+        },
+        (error: unknown) => {
+          session.busy?.(false);
+          end(() => reject(error));
+        },
+      );
+    };
+    if (this.#opened !== undefined) return ask(this.#opened);
+    opening.then(ask, (error: unknown) => end(() => reject(error)));
   }
 
-  #opened(): Promise<Session> {
+  #opening(): Promise<Session> {
     const opening: Promise<Session> = this.#open({
       message: () => undefined,
-      ended: () => {
-        this.#forget(opening);
-        void opening.then((session) => session.end(true)).catch(() => undefined);
-      },
+      ended: () => this.#end(opening),
     });
-    opening.catch(() => this.#forget(opening));
+    opening.then(
+      (session) => {
+        if (this.#session === opening) this.#opened = session;
+      },
+      () => this.#forget(opening),
+    );
     return opening;
   }
 
+  #end(opening: Promise<Session>): void {
+    this.#forget(opening);
+    void opening.then((session) => session.end(true)).catch(() => undefined);
+  }
+
   #forget(opening: Promise<Session>): void {
-    if (this.#session === opening) this.#session = undefined;
+    if (this.#session !== opening) return;
+    this.#session = undefined;
+    this.#opened = undefined;
   }
 }
 

@@ -23,9 +23,19 @@ const OPEN_MS = 10_000;
 /** A text that no message has. */
 const ECHO = 'holdfast echo';
 
+/** The last names of {@link channelOf}. */
+const names = new Map<string, string>();
+const NAMES_MAX = 1000;
+
 /** The name of a channel in PostgreSQL, which has at most 63 bytes. */
 export function channelOf(name: string): string {
-  return `holdfast_${createHash('sha256').update(name).digest('hex').slice(0, 40)}`;
+  let channel = names.get(name);
+  if (channel === undefined) {
+    channel = `holdfast_${createHash('sha256').update(name).digest('hex').slice(0, 40)}`;
+    if (names.size >= NAMES_MAX) names.clear();
+    names.set(name, channel);
+  }
+  return channel;
 }
 
 interface Channel {

@@ -113,15 +113,19 @@ export function pgOpener(
     await client.connect();
     // while it waits for messages, a task waits for a lock
     if (!listens) client.unref?.();
+    // plain literals: the client copies them field by field
+    const run = async (text: string, values: readonly string[], name?: string) =>
+      (await client.query(name === undefined ? { text, values } : { name, text, values })).rows;
     let tail: Promise<unknown> = Promise.resolve();
     return {
       query: (text, values, kind) => {
-        const run = (name?: string): Promise<{ rows: Row[] }> =>
-          client.query({ ...(name !== undefined && { name }), text, values });
-        // the client takes one statement at a time
-        const result = tail.then(() => prepared.run(text, kind, run));
+        const ask = (): Promise<readonly Row[]> =>
+          prepared.run(text, kind, (name) => run(text, values, name));
+        if (!listens) return ask();
+        // the client takes one statement at a time; a `Connection` gives one at a time
+        const result = tail.then(ask);
         tail = result.catch(() => undefined);
-        return result.then(({ rows }) => rows);
+        return result;
       },
       busy: (busy) => (busy || listens ? client.ref?.() : client.unref?.()),
       end: async (dead) => {

@@ -13,6 +13,7 @@ import {
   type Change,
   Collector,
   type Finding,
+  type HandedOver,
   type MessageListener,
   type Register,
   RegisterError,
@@ -22,6 +23,7 @@ import {
   type Versioned,
 } from 'holdfast/register';
 import type { Driver, Kind, Row } from './driver.js';
+import { handedOver, received } from './handing-over.js';
 import { failureOf, meaningOf } from './failures.js';
 import { EXAMINATION, findingsOf } from './findings.js';
 import { channelOf, Listening } from './listening.js';
@@ -61,6 +63,7 @@ export class PostgresRegister implements Register {
   readonly #sql: Statements;
   readonly #reads: Collector<string, Versioned>;
   readonly #swaps: Collector<Swap, Swapped>;
+  readonly #receivers = new Set<(key: string, state: HandedOver) => void>();
   /** The versions whose grants failed, by their keys, until the next read. */
   readonly #failed = new Map<string, string>();
 
@@ -86,12 +89,13 @@ export class PostgresRegister implements Register {
     return this.#reads.add(key);
   }
 
-  async swap(key: string, version: string, change: Change): Promise<Swapped> {
-    const swapped = await this.#swaps.add({ key, version, change });
-    if (swapped === false && version !== NONE && change.grants !== false) {
-      this.#failed.set(key, version);
-    }
-    return swapped;
+  handsOver(receive: (key: string, state: HandedOver) => void): () => void {
+    this.#receivers.add(receive);
+    return () => void this.#receivers.delete(receive);
+  }
+
+  swap(key: string, version: string, change: Change): Promise<Swapped> {
+    return this.#swaps.add({ key, version, change });
   }
 
   async *scan(
@@ -126,8 +130,15 @@ export class PostgresRegister implements Register {
     channel: string,
     listener: MessageListener,
   ): Promise<{ close(): Promise<void> }> {
+    const message = (sent: string): void => {
+      const brought = received(sent);
+      if (brought === undefined) return listener.message(sent);
+      for (const receive of this.#receivers) receive(brought.key, brought.state);
+      listener.message(brought.text);
+    };
     try {
-      return await listening.listen(channelOf(channel), listener);
+      const own = { message, up: () => listener.up(), down: () => listener.down() };
+      return await listening.listen(channelOf(channel), own);
     } catch (error) {
       throw failureOf(error, this.#table);
     }
@@ -162,26 +173,45 @@ export class PostgresRegister implements Register {
   }
 
   async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
+    let swapped: Swapped[];
     try {
       const [only] = swaps;
-      if (only !== undefined && swaps.length === 1) return [await this.#swapOne(only)];
-      return await this.#swapMany(swaps);
+      const isOne = only !== undefined && swaps.length === 1;
+      swapped = isOne ? [await this.#swapOne(only)] : await this.#swapMany(swaps);
     } catch (error) {
-      if (meaningOf(error) === 'lost') return swaps.map(() => false);
-      throw failureOf(error, this.#table);
+      if (meaningOf(error) !== 'lost') throw failureOf(error, this.#table);
+      swapped = swaps.map(() => false);
     }
+    for (const [at, { key, version, change }] of swaps.entries()) {
+      const isHeldBack = version !== NONE && change.grants !== false;
+      if (swapped[at] === false && isHeldBack) this.#failed.set(key, version);
+    }
+    return swapped;
   }
 
   async #swapOne({ key, version, change }: Swap): Promise<Swapped> {
-    const next = randomUUID();
+    let next: string = randomUUID();
     const { channels, texts } = messagesOf(change);
     const isFirst = version === NONE;
     const kind = isFirst ? 'insert' : change.grants === false ? 'update' : 'grant';
     const values = [escaped(key), version, next, escaped(change.state), `${change.forgetAt}`];
-    const told = [arrayOf(channels), arrayOf(texts)];
-    const rows = await (channels.length === 0
-      ? this.#driver.query(this.#sql[kind], values, 'often')
-      : this.#driver.query(this.#sql[`${kind}AndTell`], [...values, ...told], 'often'));
+    let text = this.#sql[kind];
+    if (channels.length === 1 && kind !== 'insert') {
+      text = this.#sql[`${kind}AndTell`];
+      let [message] = texts as [string];
+      if (change.nextChannel !== undefined && channelOf(change.nextChannel) === channels[0]) {
+        const brings = handedOver(message, key, change.state);
+        if (Buffer.byteLength(brings.text) <= MESSAGE_MAX) {
+          ({ version: next, text: message } = brings);
+          values[2] = next;
+        }
+      }
+      values.push(channels[0] as string, message);
+    } else if (channels.length > 0) {
+      text = this.#sql[`${kind}AndTellMany`];
+      values.push(arrayOf(channels), arrayOf(texts));
+    }
+    const rows = await this.#driver.query(text, values, 'often');
     if (isFirst && Math.random() * SWEEP_ONE_IN < 1) this.#sweep();
     const [row] = rows;
     return row === undefined ? false : { version: next, time: Number(row['time']) };
@@ -231,8 +261,16 @@ function versionedOf(row: Row): Versioned {
   return { state: isForgotten ? '' : unescaped(row['state'] as string), version, time };
 }
 
+interface Sent {
+  readonly channels: readonly string[];
+  readonly texts: readonly string[];
+}
+
+const NOTHING: Sent = { channels: [], texts: [] };
+
 /** The messages that PostgreSQL can send. One that is too long is lost: its receiver polls. */
-function messagesOf({ messages }: Change): { channels: string[]; texts: string[] } {
+function messagesOf({ messages }: Change): Sent {
+  if (messages.length === 0) return NOTHING;
   const fit = messages.filter(({ text }) => Buffer.byteLength(text) <= MESSAGE_MAX);
   return {
     channels: fit.map(({ channel }) => channelOf(channel)),

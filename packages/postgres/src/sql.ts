@@ -27,9 +27,11 @@ export interface Statements {
   readonly update: string;
   /** A change that makes a grant. */
   readonly grant: string;
-  readonly insertAndTell: string;
   readonly updateAndTell: string;
   readonly grantAndTell: string;
+  readonly insertAndTellMany: string;
+  readonly updateAndTellMany: string;
+  readonly grantAndTellMany: string;
   readonly swapMany: string;
   readonly scan: string;
   readonly sweep: string;
@@ -55,8 +57,11 @@ const TELL = `sent AS MATERIALIZED (
 // a common table expression that nothing reads is not executed
 const TOLD = `SELECT ${CLOCK}, (SELECT count(*) FROM sent)::text AS sent FROM changed`;
 
+/** A change that also sends the message `$7` to the channel `$6`. */
+const andTell = (change: string): string =>
+  `${change}, pg_notify($6::text, $7::text)::text AS sent`;
 /** A change that also sends the messages `$6` (channels) and `$7` (texts). */
-const andTell = (change: string): string => `WITH changed AS (${change}), ${TELL} ${TOLD}`;
+const andTellMany = (change: string): string => `WITH changed AS (${change}), ${TELL} ${TOLD}`;
 
 /** @param table the quoted name of the table */
 export function statements(table: string): Statements {
@@ -71,9 +76,11 @@ ON CONFLICT DO NOTHING RETURNING ${CLOCK}`;
 ) AS held WHERE l.ctid = held.ctid RETURNING ${CLOCK}`;
   return {
     ...{ insert, update, grant },
-    insertAndTell: andTell(insert),
     updateAndTell: andTell(update),
     grantAndTell: andTell(grant),
+    insertAndTellMany: andTellMany(insert),
+    updateAndTellMany: andTellMany(update),
+    grantAndTellMany: andTellMany(grant),
     read: `SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CLOCK},
   pg_is_in_recovery()::text AS standby
 FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text`,
@@ -143,10 +150,12 @@ export function arrayOf(texts: readonly string[]): string {
  * which PGlite drops at the start of a text. Prefixes stay prefixes.
  */
 export function escaped(text: string): string {
+  if (!['%', '\0', '\ufeff'].some((one) => text.includes(one))) return text;
   return text.replaceAll('%', '%25').replaceAll('\0', '%00').replaceAll('\ufeff', '%FF');
 }
 
 export function unescaped(text: string): string {
+  if (!text.includes('%')) return text;
   return text.replaceAll('%FF', '\ufeff').replaceAll('%00', '\0').replaceAll('%25', '%');
 }
 

@@ -7,7 +7,8 @@ import type { HoldfastStore } from './holdfast-core.js';
 
 const METHODS = ['read', 'swap', 'scan'] as const;
 const OPTIONAL = [
-  ...(['listen', 'readMany', 'swapMany', 'alive', 'examine', 'trouble', 'close'] as const),
+  ...(['listen', 'readMany', 'swapMany', 'handsOver', 'alive'] as const),
+  ...(['examine', 'trouble', 'close'] as const),
 ];
 
 /** Options of `register`. */

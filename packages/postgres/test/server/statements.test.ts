@@ -1,7 +1,8 @@
 /** How many statements a lock costs, and many leases. */
 import { Holdfast } from 'holdfast';
 import { paced, until } from 'holdfast-testkit';
-import { expect, it } from 'vitest';
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
 import { postgres } from '../../src/index.js';
 import { onServer } from '../support.js';
 
@@ -46,4 +47,40 @@ it('a round of renewals of 2,000 leases takes at most 16 statements', async () =
   await until(() => holdfast.stats().renewals >= LEASES);
   expect(statements).toBeLessThanOrEqual(16);
   expect(leases.every(({ held }) => held)).toBe(true);
+});
+
+describe('a hand-off between two processes', () => {
+  const texts: string[] = [];
+  class Counting extends Client {
+    override query(...args: unknown[]): never {
+      const [given] = args as [{ text?: string } | string];
+      texts.push(typeof given === 'string' ? given : (given.text ?? ''));
+      return (super.query as (...all: unknown[]) => unknown)(...args) as never;
+    }
+  }
+  const instance = (): Holdfast =>
+    database.add(
+      new Holdfast(postgres(database.pool({ Client: Counting }), { timeout: paced(3000) }), {
+        ...{ requestTimeout: paced(2000), claimWindow: paced(1000) },
+      }),
+    );
+
+  it('reads nothing: the message brings the state', async () => {
+    const both = [instance(), instance()];
+    const key = 'passed on';
+    const order: number[] = [];
+    const loop = async (holdfast: Holdfast, who: number): Promise<void> => {
+      while (order.length < 400) {
+        await holdfast.mutex(key, { fair: true }).run(() => void order.push(who));
+        if (order.length === 80) texts.length = 0;
+      }
+    };
+    // each process has a task that waits: its end of a turn asks for the next one
+    await Promise.all([0, 1, 2, 3].flatMap(() => both.map(loop)));
+    const handOffs = order.slice(80).filter((who, at, all) => at > 0 && who !== all[at - 1]);
+    const reads = texts.filter((text) => text.startsWith('SELECT l.state')).length;
+    expect(handOffs.length).toBeGreaterThan(20);
+    // a poll or a lost race may come between
+    expect(reads).toBeLessThan(handOffs.length / 2);
+  });
 });

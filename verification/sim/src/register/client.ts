@@ -7,6 +7,7 @@
  */
 import type {
   Change,
+  HandedOver,
   MessageListener,
   Register,
   RegisterError,
@@ -21,7 +22,7 @@ import type { Scheduler } from '../base/scheduler.js';
 import type { Line } from '../common/line.js';
 import type { Process } from '../world/process.js';
 import type { RegisterPlan } from './plan.js';
-import { NONE, type RegisterServer } from './server.js';
+import { broughtBy, NONE, type RegisterServer } from './server.js';
 
 /** A strange message comes after this time, in ms, at most. */
 const STRANGE_MS = 5000;
@@ -40,6 +41,7 @@ export interface ClientParts {
 export class SimulatedRegister implements Register {
   readonly label = 'simulated';
   readonly listen?: NonNullable<Register['listen']>;
+  readonly handsOver?: NonNullable<Register['handsOver']>;
   readonly readMany?: NonNullable<Register['readMany']>;
   readonly swapMany?: NonNullable<Register['swapMany']>;
   /** Until this time the client of the process is closed. */
@@ -50,8 +52,12 @@ export class SimulatedRegister implements Register {
   /** The versions whose grants failed, by their keys, until the next read. */
   readonly #failed = new Map<string, string>();
 
+  readonly #receivers = new Set<(key: string, state: HandedOver) => void>();
+  readonly #brought = new Set<string>();
+
   constructor(parts: ClientParts) {
     this.#parts = parts;
+    if (parts.plan.handsOver) this.handsOver = (receive) => this.#handsOver(receive);
     if (parts.plan.messages) this.listen = (channel, to) => this.#listen(channel, to);
     if (!parts.plan.batches) return;
     this.readMany = (keys) => this.#readAll(keys);
@@ -115,6 +121,24 @@ export class SimulatedRegister implements Register {
     });
   }
 
+  #handsOver(receive: (key: string, state: HandedOver) => void): () => void {
+    this.#receivers.add(receive);
+    return () => void this.#receivers.delete(receive);
+  }
+
+  #arrived(sent: string, to: MessageListener): void {
+    const all = broughtBy(sent);
+    if (all === undefined) return to.message(sent);
+    const { text, key, state, version } = all;
+    for (const receive of this.#receivers) {
+      // the second time, it must not be used again
+      if (!this.#brought.has(version)) this.#give(key, version);
+      this.#brought.add(version);
+      receive(key, { state, version });
+    }
+    to.message(text);
+  }
+
   #give(key: string, version: string): void {
     const name = `${key} ${version}`;
     if (version !== '') this.#given.set(name, (this.#given.get(name) ?? 0) + 1);
@@ -176,8 +200,8 @@ export class SimulatedRegister implements Register {
 
   async #listen(channel: string, to: MessageListener): Promise<{ close(): Promise<void> }> {
     const { server, process, line, random, plan, scheduler } = this.#parts;
-    const message = (text: string): void => {
-      const arrive = (): void => line.deliver(() => to.message(text));
+    const message = (sent: string): void => {
+      const arrive = (): void => line.deliver(() => this.#arrived(sent, to));
       if (!random.chance(plan.strange)) return arrive();
       const later = random.spread(1, STRANGE_MS);
       if (random.chance(0.5)) arrive();

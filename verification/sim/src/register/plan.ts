@@ -29,6 +29,8 @@ export interface RegisterPlan {
   readonly endless: boolean;
   /** The register has `listen`. */
   readonly messages: boolean;
+  /** Its messages bring the new state to the next holder. */
+  readonly handsOver: boolean;
   /** It has `swapMany` and `readMany`. */
   readonly batches: boolean;
   /** It knows its clock only up to this error, in ms. */
@@ -87,5 +89,6 @@ function drawn(seed: number): RegisterPlan {
     guards: random.chance(0.4),
     excused: random.chance(0.1),
     endless: random.chance(0.25),
+    handsOver: random.chance(0.5),
   };
 }

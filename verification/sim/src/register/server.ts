@@ -34,6 +34,25 @@ interface Guard {
   readonly until: number;
 }
 
+/** What a message brings to the next holder. */
+export interface Brought {
+  readonly text: string;
+  readonly key: string;
+  readonly state: string;
+  readonly version: string;
+}
+
+const MARK = '+';
+
+/** A text that no one can forge: here, because no one tries. Old ones are repeated. */
+function brought(all: Brought): string {
+  return `${MARK}${JSON.stringify(all)}`;
+}
+
+export function broughtBy(message: string): Brought | undefined {
+  return message.startsWith(MARK) ? (JSON.parse(message.slice(MARK.length)) as Brought) : undefined;
+}
+
 /** Called after a swap took effect. */
 export type Published = (channel: string, text: string) => void;
 
@@ -83,12 +102,15 @@ export class RegisterServer implements Silence {
   swap(key: string, version: string, change: Change): Swapped {
     const isHeldBack = this.guarded(key) !== undefined && change.grants !== false;
     if (this.#entry(key).version !== version || isHeldBack) return false;
-    const { state, forgetAt, messages } = change;
+    const { state, forgetAt, messages, nextChannel } = change;
     this.swaps += 1;
     const next = `${this.swaps}.${this.#random.whole(1, 1e6)}`;
     this.#entries.set(key, { state, forgetAt, version: next });
     if (this.swaps % SWEEP_EVERY === 0) this.#sweep();
-    for (const { channel, text } of messages) this.#publish(channel, text);
+    for (const { channel, text } of messages) {
+      const brings = this.#plan.handsOver && channel === nextChannel;
+      this.#publish(channel, brings ? brought({ text, key, state, version: next }) : text);
+    }
     const isBlind = this.#plan.blind > 0 && this.#random.chance(this.#plan.blind);
     return { version: isBlind ? '' : next, time: this.time };
   }

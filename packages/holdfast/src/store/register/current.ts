@@ -2,9 +2,10 @@
 import type { Engine } from '../../engine/engine.js';
 import type { Micros } from '../../engine/commands.js';
 import { fencesOf, holdBack } from './held-back.js';
-import type { KnownTime } from './known-time.js';
+import { type KnownTime, latestOf, timeOf } from './known-time.js';
+import type { HandedOver } from './register.js';
 import type { PeerVersioned } from './peers.js';
-import { decode, type Loaded } from './state-codec.js';
+import { decode, type Loaded, timeIn } from './state-codec.js';
 
 /** A state with its version, and the known bounds of the register's clock. */
 export class Current implements Loaded, KnownTime {
@@ -22,6 +23,8 @@ export class Current implements Loaded, KnownTime {
   /** See `Versioned.heldBack`. */
   heldBack = false;
   inDoubt = false;
+  /** A message brought it. */
+  handedOver = false;
 
   constructor(
     { engine, body, time }: Loaded,
@@ -54,4 +57,23 @@ export function loadedFrom(
   const known = { storeTime, latest, ...asked };
   const current = new Current(loaded, version, known, fencesOf(resource));
   return Object.assign(current, { settled, heldBack, inDoubt });
+}
+
+/** The state that a message brought; `kept` if that is not older, or the text is unreadable. */
+export function broughtTo(
+  key: string,
+  kept: Current,
+  { state, version }: HandedOver,
+  now: number,
+): Current {
+  // one that came twice is not later
+  if (!(timeIn(state) > kept.time)) return kept;
+  const [time, latest] = [timeOf(kept, now), latestOf(kept, now)];
+  try {
+    const read = { state, version, time, latest };
+    const current = loadedFrom(key, read, { askedAt: now, knownAt: now });
+    return Object.assign(current, { handedOver: true });
+  } catch {
+    return kept;
+  }
 }

@@ -17,9 +17,9 @@ import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import type { Errand, PeerRegister, PeerVersioned, Taken } from './peers.js';
-import type { Versioned } from './register.js';
+import type { HandedOver, Versioned } from './register.js';
 import { applyAll, type Applied, applyToLiving } from './apply.js';
-import { Current, loadedFrom } from './current.js';
+import { broughtTo, Current, loadedFrom } from './current.js';
 import { fencesOf, hasGrant } from './held-back.js';
 import { checkedSwapped, checkedVersioned } from './checked.js';
 import { isFree, isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
@@ -37,6 +37,7 @@ import {
   UNAWAITED,
 } from './pending.js';
 import { type Answering, LeftCommands } from './left-commands.js';
+import { heldUntil, KEEP_MS, keepMsFor } from './keeping.js';
 import { latestOf, timeOf } from './known-time.js';
 import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
@@ -51,8 +52,6 @@ const PAUSE_MS = 2;
 const URGENT_PAUSE_MS = 0.5;
 /** The longest pause of a command that lets others pass, in first pauses. */
 const YIELD_STEPS = 50;
-/** A kept state is read again after this time, because its time is estimated. */
-const KEEP_MS = 5000;
 
 export interface ProposalParts {
   readonly register: PeerRegister;
@@ -62,6 +61,8 @@ export interface ProposalParts {
   /** In [0, 1). */
   readonly fraction: () => number;
   readonly stateMax: number;
+  /** The keys with commands under way. */
+  readonly busy: Set<Proposals>;
 }
 
 export class Proposals {
@@ -71,6 +72,10 @@ export class Proposals {
   #pending: Pending[] = [];
   #current: Current | undefined;
   #running = false;
+  /** Since the last look, see `register-store.ts`. */
+  used = false;
+  /** When the last lease of this process ends, on the local clock. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
   #writers: (() => void)[] = [];
   readonly #patience = new Patience();
   #hurry: (() => void) | undefined;
@@ -95,6 +100,12 @@ export class Proposals {
 
   get idle(): boolean {
     return !this.#running;
+  }
+
+  /** The state of a lease of this process is kept for its renewals. */
+  mayBeDropped(now: number): boolean {
+    if (this.#running || this.used) return false;
+    return this.#current === undefined || now >= this.#heldUntil;
   }
 
   /** Resolves when all commands so far are in a swap, or answered. */
@@ -131,6 +142,13 @@ export class Proposals {
     }
   }
 
+  /** A message brought a state. Without recent bounds of the clock, the next swap reads instead. */
+  brought(state: HandedOver): void {
+    const kept = this.#kept();
+    if (kept === undefined) return;
+    this.#current = broughtTo(this.#key, kept, state, this.#parts.clock.now());
+  }
+
   #add(pending: Pending): void {
     const { command } = pending;
     this.#pending.push(pending);
@@ -142,6 +160,7 @@ export class Proposals {
   #start(): void {
     if (this.#running) return;
     this.#running = true;
+    this.#parts.busy.add(this);
     // the turn's other commands join the first proposal
     queueMicrotask(() => void this.#run());
   }
@@ -164,6 +183,7 @@ export class Proposals {
       }
     }
     this.#running = false;
+    this.#parts.busy.delete(this);
     this.#tellWriters();
   }
 
@@ -177,11 +197,11 @@ export class Proposals {
   /** Waits for a command that cannot wait, if all pending ones can. See `patience.ts`. */
   #wait(): Promise<void> | undefined {
     const { register, clock } = this.#parts;
-    if (register.peers === undefined) return undefined;
     const current = this.#kept();
+    if (register.peers === undefined) return undefined;
     if (current === undefined || !isTaken(current.engine.resource(this.#key))) return undefined;
-    if (this.#pending.length === 0) return undefined;
-    if (!this.#pending.every(({ command }) => this.#patience.mayWait(command))) return undefined;
+    const mayWait = this.#pending.every(({ command }) => this.#patience.mayWait(command));
+    if (this.#pending.length === 0 || !mayWait) return undefined;
     // a claim that waits here does not keep its lease from its holder
     this.#tellWriters();
     return new Promise<void>((resolve) => {
@@ -259,9 +279,10 @@ export class Proposals {
       if (unchanged && current.settled) continue;
       isOwner = kept !== undefined;
       // a kept version is often out of date, unless processes hand it over
-      const isLikely = kept === undefined || this.#parts.register.peers !== undefined;
+      const isLikely = !kept || kept.handedOver || this.#parts.register.peers !== undefined;
       if (await this.#swap(batch, current, applied, isLikely)) return undefined;
-      await this.#pause(attempt, current, batch);
+      // a state that a message brought was out of date before
+      if (kept?.handedOver !== true) await this.#pause(attempt, current, batch);
     }
     const message =
       `other processes changed the state first, ${ATTEMPTS_MAX} times in a row, ` +
@@ -274,7 +295,8 @@ export class Proposals {
    * grant, and a swap would be lost.
    */
   #keptFor(batch: readonly Pending[]): Current | undefined {
-    const kept = this.#kept();
+    const { peers } = this.#parts.register;
+    const kept = this.#kept(peers === undefined ? keepMsFor(batch) : KEEP_MS);
     const resource = kept?.engine.resource(this.#key);
     const isBehind = batch.some(({ command }) => {
       return command.op === 'renew' && resource?.hasLease(command.id) === false;
@@ -282,10 +304,10 @@ export class Proposals {
     return isBehind ? undefined : kept;
   }
 
-  #kept(): Current | undefined {
+  #kept(keepMs = KEEP_MS): Current | undefined {
     const current = this.#current;
     const age = this.#parts.clock.now() - (current?.knownAt ?? 0);
-    return current !== undefined && age < KEEP_MS ? current : undefined;
+    return current !== undefined && age < keepMs ? current : undefined;
   }
 
   /**
@@ -335,6 +357,7 @@ export class Proposals {
     const late = latestOf(current, askedAt) - time;
     const resource = engine.resource(this.#key);
     const fences = fencesOf(resource);
+    const successor = successorOf(resource, pushes);
     const swapping = turns.swap(this.#name, current.version, {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
@@ -344,7 +367,8 @@ export class Proposals {
       messages: messagesOf(pushes, late),
       answers: answersTo(batch, applied, register.peers),
       rests: isFree(resource),
-      successor: successorOf(resource, pushes),
+      successor,
+      nextChannel: successor?.token === undefined ? undefined : successor.channel,
     });
     if (isLikely && this.#pending.length === 0) this.#tellWriters();
     const swapped = checkedSwapped(await swapping);
@@ -355,6 +379,7 @@ export class Proposals {
       const known = { storeTime, latest, askedAt, knownAt: clock.now() };
       this.#current = new Current({ engine, body, time }, version, known, fences);
     }
+    this.#heldUntil = heldUntil(batch, resource, askedAt, this.#heldUntil);
     answerAll(batch, applied, latest);
     return true;
   }
@@ -366,10 +391,8 @@ export class Proposals {
   #pause(attempt: number, { engine }: Current, batch: readonly Pending[]): Promise<void> {
     const { clock, fraction } = this.#parts;
     const head = engine.resource(this.#key)?.queue.at(0);
-    const urgent = isUrgent(
-      batch.map(({ command }) => command),
-      head,
-    );
+    const commands = batch.map(({ command }) => command);
+    const urgent = isUrgent(commands, head);
     const base = (urgent ? URGENT_PAUSE_MS : PAUSE_MS) * Math.min(attempt, 8);
     return new Promise((resolve) => clock.after(base * (0.5 + fraction()), resolve));
   }

@@ -24,7 +24,12 @@ import { canWait } from './patience.js';
 import { turnsOf } from './turns.js';
 import { Users } from './users.js';
 
+/** The states of so many keys are kept, and beyond that those of leases of this process. */
 const KEPT_MAX = 1000;
+/** Beyond that, none is kept for its lease. */
+const HELD_MAX = 20_000;
+/** Each command looks whether so many keys are still needed: twice as many as are added. */
+const LOOKS = 4;
 /** The default of `stateMax`: about 2,000 waiters. */
 const STATE_MAX = 256 * 1024;
 
@@ -49,8 +54,11 @@ export class RegisterStore implements Store {
   readonly #options: RegisterStoreOptions;
   readonly #parts: ProposalParts;
   readonly #users: Users;
-  /** The last used key comes last. */
+  #uses = 0;
+  #receiving: (() => void) | undefined;
   readonly #proposals = new Map<string, Proposals>();
+  /** Goes round. A key that was not used since the last round, and is not held, is dropped. */
+  #hand: Iterator<[string, Proposals]> = this.#proposals.entries();
 
   constructor(register: PeerRegister, options: RegisterStoreOptions = {}) {
     const { prefix = PREFIX, clock = systemClock, fraction = Math.random } = options;
@@ -61,7 +69,14 @@ export class RegisterStore implements Store {
     this.#options = { ...options, users };
     this.#users = users;
     const calls = timeout === undefined ? register : limited(register, clock, timeout);
-    this.#parts = { register: calls, turns: turnsOf(calls), clock, fraction, stateMax };
+    this.#parts = {
+      register: calls,
+      turns: turnsOf(calls),
+      clock,
+      fraction,
+      stateMax,
+      busy: new Set(),
+    };
     if (register.peers === undefined) return;
     register.peers.listener = {
       handedOver: (name, state) => this.#proposals.get(name)?.handedOver(state),
@@ -82,9 +97,18 @@ export class RegisterStore implements Store {
 
   use(): void {
     this.#users.enter();
+    this.#uses += 1;
+    this.#receiving ??= this.#register.handsOver?.((name, state) =>
+      this.#proposals.get(name)?.brought(state),
+    );
   }
 
   async dispose(): Promise<void> {
+    this.#uses -= 1;
+    if (this.#uses === 0) {
+      this.#receiving?.();
+      this.#receiving = undefined;
+    }
     if (!this.#users.leave()) return;
     await this.#users.quiet(this.#parts.clock);
     await this.#register.close?.();
@@ -103,8 +127,7 @@ export class RegisterStore implements Store {
   }
 
   async written(): Promise<void> {
-    const busy = [...this.#proposals.values()].filter(({ idle }) => !idle);
-    await Promise.all(busy.map((proposals) => proposals.written()));
+    await Promise.all(Array.from(this.#parts.busy, (proposals) => proposals.written()));
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
@@ -155,20 +178,27 @@ export class RegisterStore implements Store {
   #proposalsOf(command: KeyCommand): Proposals {
     const { key } = command;
     const name = this.#nameOf(isGateCommand(command) ? 'gate' : 'lock', key);
-    const proposals = this.#proposals.get(name) ?? new Proposals(this.#parts, name, key);
-    this.#proposals.delete(name);
-    this.#proposals.set(name, proposals);
-    this.#dropOldest();
+    let proposals = this.#proposals.get(name);
+    if (proposals === undefined) {
+      proposals = new Proposals(this.#parts, name, key);
+      this.#proposals.set(name, proposals);
+    }
+    proposals.used = true;
+    if (this.#proposals.size > KEPT_MAX) this.#dropUnused();
     return proposals;
   }
 
-  /** Drops at most one key, so a command takes a constant time. A key in use moves to the end. */
-  #dropOldest(): void {
-    if (this.#proposals.size <= KEPT_MAX) return;
-    const [oldest] = this.#proposals;
-    if (oldest === undefined) return;
-    const [name, proposals] = oldest;
-    this.#proposals.delete(name);
-    if (!proposals.idle) this.#proposals.set(name, proposals);
+  #dropUnused(): void {
+    const now = this.#proposals.size > HELD_MAX ? Infinity : this.#parts.clock.now();
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const { done, value } = this.#hand.next();
+      if (done === true) {
+        this.#hand = this.#proposals.entries();
+        continue;
+      }
+      const [name, proposals] = value;
+      if (proposals.mayBeDropped(now)) this.#proposals.delete(name);
+      proposals.used = false;
+    }
   }
 }

@@ -56,6 +56,8 @@ export interface Change {
    */
   readonly grants?: boolean | undefined;
   readonly messages: readonly Message[];
+  /** The channel of the process that gets the lock by one of the messages, and changes it next. */
+  readonly nextChannel?: string | undefined;
 }
 
 /** One swap of several, see {@link Register.swapMany}. */
@@ -70,6 +72,9 @@ export interface Swap {
  * unknown, so the next swap needs a read.
  */
 export type Swapped = Pick<Versioned, 'version' | 'time' | 'latest'> | false;
+
+/** A state that a message brought. It may be out of date; a swap then loses. */
+export type HandedOver = Pick<Versioned, 'state' | 'version'>;
 
 /** No method throws. */
 export interface MessageListener {
@@ -140,6 +145,13 @@ export interface Register {
    * this nor `readMany`.
    */
   swapMany?(swaps: readonly Swap[]): Promise<readonly Swapped[]>;
+
+  /**
+   * Receives states that messages bring, until the returned function is called: a register may send
+   * the new state with a message to `Change.nextChannel`, whose process then needs no read. The
+   * register answers for the state: it must be that of its version.
+   */
+  handsOver?(receive: (key: string, state: HandedOver) => void): () => void;
 
   /**
    * For each channel, false if certainly no process listens on it. The waiters of dead processes

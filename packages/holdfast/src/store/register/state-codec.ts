@@ -81,6 +81,11 @@ export function encode(time: Micros, body: string): string {
   return body === '' ? '' : `${VERSION} ${time} ${body}`;
 }
 
+/** The time in a text, `NaN` if it has none. */
+export function timeIn(state: string): Micros {
+  return Number(state.split(' ', 2)[1]);
+}
+
 export function forgetAt(key: string, engine: Engine): Micros {
   return Math.max(engine.resource(key)?.forgetAt ?? 0, engine.gates.get(key)?.forgetAt ?? 0);
 }

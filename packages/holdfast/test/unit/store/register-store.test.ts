@@ -1,6 +1,6 @@
 /** The store on a register: proposals, lost races, unknown outcomes, bounds, times. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Command, Reply } from '../../../src/engine/commands.js';
+import type { Acquire, Command, Reply } from '../../../src/engine/commands.js';
 import { Holdfast } from '../../../src/index.js';
 import { Proposals } from '../../../src/store/register/proposals.js';
 import { StoreFailure, UnreadableRecord } from '../../../src/store/port.js';
@@ -132,8 +132,30 @@ describe('a proposal', () => {
   it('reads a kept state again after five seconds, because its time is an estimate', async () => {
     await answers(one, asking('a', mutex));
     await clock.advance(5000);
-    await answers(one, renew('a', 20_000));
+    await answers(one, release('a'));
     expect(register.reads).toBe(2);
+  });
+
+  it('renews a lease on a state that was kept for less than its length', async () => {
+    await answers(one, asking('a', { ...mutex, ttl: 20_000 }));
+    await clock.advance(11_000);
+    const [renewed] = await answers(one, renew('a', 20_000));
+    expect(register.reads).toBe(1);
+    // the estimated time is at most 1 % of 11 s behind
+    const { status, left } = renewed as { status: string; left: number };
+    expect(status).toBe('renewed');
+    expect(left).toBeLessThanOrEqual(20_000_000);
+    expect(left).toBeGreaterThan(19_800_000);
+    await clock.advance(20_000);
+    expect(await statuses(one, renew('a', 20_000))).toEqual(['absent']);
+    expect(register.reads).toBe(2);
+  });
+
+  it('control: another process ended the lease meanwhile, and the renewal finds it', async () => {
+    await answers(one, asking('a', { ...mutex, ttl: 20_000 }));
+    await clock.advance(11_000);
+    await answers(other, { op: 'forceRelease', key: 'k', id: '', retention: 60_000 });
+    expect(await statuses(one, renew('a', 20_000))).toEqual(['absent']);
   });
 });
 
@@ -299,25 +321,53 @@ describe('the prefix', () => {
 });
 
 describe('more than a thousand keys', () => {
-  it('in use at once cost one look a command', async () => {
-    const keys = Array.from({ length: 1200 }, (_, at) => ({ ...mutex, key: `k${at}` }));
-    const looks = vi.spyOn(Proposals.prototype, 'idle', 'get');
-    const all = one.execute(keys.map((terms) => asking('a', terms)));
+  const named = (count: number, ttl: number): Acquire[] =>
+    Array.from({ length: count }, (_, at) => asking('a', { ...mutex, key: `k${at}`, ttl }));
+
+  it('cost a few looks a command', async () => {
+    const looks = vi.spyOn(Proposals.prototype, 'mayBeDropped');
+    const all = one.execute(named(1200, 1000));
     // the first 1,000 need no look
-    expect(looks).toHaveBeenCalledTimes(200);
+    expect(looks.mock.calls.length).toBeLessThanOrEqual(200 * 4);
     looks.mockRestore();
     await clock.advance(100);
     await Promise.all(all);
   });
 
-  it('are dropped when they are idle, the oldest first', async () => {
-    const keys = Array.from({ length: 1001 }, (_, at) => ({ ...mutex, key: `k${at}` }));
-    for (const terms of keys) await answers(one, asking('a', terms));
+  it('with leases of this process are all kept, and their renewals read nothing', async () => {
+    const keys = named(5000, 20_000);
+    await answers(one, ...keys);
+    await clock.advance(11_000);
     register.reads = 0;
-    await answers(one, renew('a', 20_000, 'k1'), renew('a', 20_000, 'k1000'));
+    await answers(one, ...keys.map(({ key }) => renew('a', 20_000, key)));
+    await clock.advance(11_000);
+    await answers(one, ...keys.map(({ key }) => renew('a', 20_000, key)));
     expect(register.reads).toBe(0);
-    await answers(one, renew('a', 20_000, 'k0'));
-    expect(register.reads).toBe(1);
+  });
+
+  it('whose leases have ended are dropped', async () => {
+    const keys = named(5000, 20_000);
+    const again = async (): Promise<number> => {
+      register.reads = 0;
+      await answers(one, ...keys.map(({ key }) => ({ ...release('a'), key })));
+      return register.reads;
+    };
+    await answers(one, ...keys);
+    expect(await again()).toBe(0);
+    // the commands on free locks drop all but about a thousand
+    await again();
+    expect(await again()).toBeGreaterThan(3000);
+  });
+
+  it('with leases are not all kept if they are too many', async () => {
+    const keys = named(20_500, 20_000);
+    await answers(one, ...keys);
+    register.reads = 0;
+    await answers(
+      one,
+      ...keys.filter((_, at) => at % 10 === 0).map(({ key }) => renew('a', 20_000, key)),
+    );
+    expect(register.reads).toBeGreaterThan(0);
   });
 });
 
