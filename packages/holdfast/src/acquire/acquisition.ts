@@ -45,7 +45,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   sent: Moment;
   storeTime: Micros = 0;
   readonly arrived: number;
-  /** The last answer of the store, on the local clock. */
   heardAt: number;
   /** Why the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
@@ -64,7 +63,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   /** See `Queued.ahead`; `''` if unknown. */
   ahead = '';
   readonly #sender: AcquireSender;
-  /** The last request, and the moment before it was sent. */
   asked: Acquire | undefined;
   askedAt: Moment;
   #pause: Timer | undefined;
@@ -124,12 +122,10 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return { ticket: this.ticket, before: 0 };
   }
 
-  /** The wake channel that the store knows for it. */
   get channel(): string {
     return this.asked?.channel ?? '';
   }
 
-  /** The tasks that the store knows for it. */
   get told(): number {
     return this.asked?.tasks ?? 0;
   }
@@ -272,7 +268,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return !last && now - this.heardAt < unreachableAfter;
   }
 
-  /** The timer of its next request; there is at most one. */
   pause(timer: Timer): void {
     this.#pause?.cancel();
     this.#pause = timer;

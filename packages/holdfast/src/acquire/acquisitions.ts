@@ -60,7 +60,6 @@ export class Acquisitions implements ReplyHandler {
   readonly #queues: PollQueues;
   readonly roots: Roots;
   readonly lasting: Lasting;
-  /** The instance closes: no other acquisition begins. */
   closed = false;
   readonly #limits: Limits<Acquisition> = {
     giveUp: ({ via }, error) => this.giveUp(via, error),
@@ -349,7 +348,6 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** A grant was found whose push had not come. */
   #missed({ channel, id, pushed, request }: Acquisition): void {
     if (channel !== '' && !pushed) this.wake.missed(request.key, id);
   }

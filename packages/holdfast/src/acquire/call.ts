@@ -21,7 +21,6 @@ export interface AcquireRequest {
   readonly weight: number;
   readonly kind: LockKind;
   readonly capacity: number;
-  /** The option that sets the capacity, if the user chooses it. */
   readonly option?: string | undefined;
   readonly terms: ResolvedAcquireOptions;
   /**
@@ -52,9 +51,7 @@ export interface Waited {
   readonly heard: boolean;
   /** No push can tell of a grant: the store has answered and knows no channel yet. */
   readonly deaf: boolean;
-  /** The first request waits for its turn. */
   readonly unsent: boolean;
-  /** Why the last request failed or had no answer. */
   readonly trouble: unknown;
   placeOf(call: object): failures.Place;
 }

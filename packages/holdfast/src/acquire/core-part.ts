@@ -11,7 +11,6 @@ import type { Releaser } from './releaser.js';
 export interface CorePart {
   /** Rejects all pending and later calls. */
   close(): void;
-  /** Resolves when nothing is pending in the background. */
   settled?(): Promise<unknown>;
   stop?(): void;
 }

@@ -23,7 +23,6 @@ export interface Used {
 type Refusal = Full | Mismatch | Conflict | Crowded;
 
 export interface Place {
-  /** The ticket in the queue of the store; 0 without an entry. */
   readonly ticket: number;
   /** Calls before it behind the same entry, or behind the lease below. */
   readonly before: number;

@@ -30,7 +30,6 @@ export class FairGroups {
     this.#endStep();
   }
 
-  /** A queue withdraws entries before the requests of this step. */
   owes(queue: RootQueue): void {
     this.#owing.add(queue);
     this.#endStep();

@@ -149,7 +149,6 @@ export class PollQueues {
       this.#queues.set(key, queue);
     }
     if (queue.add(acquisition)) wake.enter();
-    // the wake channel opened during its request
     if (acquisition.channel !== wake.channel) ask(acquisition);
     this.#plan(queue, next, [acquisition]);
   }

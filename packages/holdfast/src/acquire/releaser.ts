@@ -84,7 +84,6 @@ export class Releaser implements Grantor {
     return this.#parts.telemetry.release({ key, id, fence, held }, release);
   }
 
-  /** This process does not hold the lease any more. */
   #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
     // it belongs to the store or to another process now: nothing is sent
     if (hold.state === 'left') return 'kept';
@@ -150,7 +149,6 @@ export class RootEnd extends Attempts {
   #sent: Moment;
   #tell: ((outcome: ReleaseOutcome | Promise<ReleaseOutcome>) => void) | undefined;
   #later = false;
-  /** A request waited for its turn in this process. */
   #waited = false;
   /** No attempt follows; and what the store has answered, if it has. */
   #over = false;

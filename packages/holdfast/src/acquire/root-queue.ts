@@ -47,15 +47,12 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
   end: RootEnd | undefined;
   /** Fair: the id of the root, and those of the entries whose tasks it serves too. */
   run: string[] = [];
-  /** The next root of this process, while it waits. */
   entry: Acquisition | undefined;
-  /** When its root was granted in queue order. */
   since = 0;
   /** Fair: the place that its tasks have had in the queue of the store; 0 if unknown. */
   ticket = 0;
   root: Root | undefined;
   overdue = false;
-  /** Checks the lease while tasks wait behind it. */
   timer: Timer | undefined;
   readonly #ttl: number;
   readonly #maxHold: number;

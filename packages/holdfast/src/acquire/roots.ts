@@ -72,11 +72,9 @@ export interface RootsParts {
 export class Roots implements RootQueueEvents {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
-  /** The queues by key, also of keys that were used lately. */
   #queues = new Map<string, KeyQueue>();
   /** At this number of keys the idle ones are forgotten. */
   #most = IDLE_MAX;
-  /** The fair tasks that ask at the end of this step. */
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #limits: Limits<RootQueue> = {
     giveUp: (task, error) => this.#giveUp(task, error),
@@ -170,7 +168,6 @@ export class Roots implements RootQueueEvents {
     for (const [key, { tasks }] of this.#queues) if (tasks > 0) yield [key, tasks];
   }
 
-  /** Tasks here without an entry of their own in the store. */
   localWaiters(key: string): number {
     let count = 0;
     for (const { entry, root, size } of this.#queues.get(key)?.all() ?? []) {

@@ -84,7 +84,6 @@ export class Gate {
     return this.broken.find((one) => one.generation === named)?.reason ?? '';
   }
 
-  /** Microseconds until the current generation may expire, or 0. */
   next(now: Micros): Micros {
     if (this.kind === 'latch') {
       return this.fate(this.generation) === 'closed' ? Math.max(0, this.endsAt - now) : 0;

@@ -32,7 +32,6 @@ export const NO_QUEUE: SavedQueue = {
   ...{ waiters: [], terms: [], metas: [], heard: 0, processes: [] },
 };
 
-/** Different values in order. */
 class Places<T> {
   readonly values: T[] = [];
   readonly #places = new Map<string, number>();
@@ -44,7 +43,6 @@ class Places<T> {
   }
 }
 
-/** The times of each process, once. */
 class SavingTimes {
   readonly latest: number;
   readonly #all: Processes['all'];
@@ -57,7 +55,6 @@ class SavingTimes {
     this.#all = all;
   }
 
-  /** False if they are in a list. */
   addTo(list: unknown[], name: string): boolean {
     const known = this.#all.get(name);
     if (known === undefined || this.#seen.has(name)) return false;

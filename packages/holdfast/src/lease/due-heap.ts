@@ -32,7 +32,6 @@ export class DueHeap<E extends Due> {
     this.first = this.#entries[0];
   }
 
-  /** Moves an entry from its index, which counts as empty. */
   #place(entry: E): void {
     const entries = this.#entries;
     let { rank } = entry;

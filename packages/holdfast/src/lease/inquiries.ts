@@ -25,7 +25,6 @@ export const RETRY_MS_MIN = 5;
 
 /** The part of the ttl for which a renewal waits: retries follow before the end. */
 export const RENEWAL_WAITS: number = 1 / 6;
-/** The same for a call of the holder. */
 const CALL_WAITS = 1 / 3;
 const FORCED_MS = 200;
 /** A later renewal may be worth a warning. */

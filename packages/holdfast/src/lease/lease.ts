@@ -17,14 +17,12 @@ import { shownAs } from '../base/shown.js';
  */
 export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
 
-/** Keeps and ends the leases of one instance. */
 export interface Grantor {
   readonly clock: Clock;
   readonly watchdog: Watchdog;
   release(hold: Hold): Promise<ReleaseOutcome>;
 }
 
-/** While the lease is given up at a condition. */
 interface Away {
   /** The controller of the signal, which stays the same after the wait. */
   readonly controller: AbortController;
@@ -289,7 +287,6 @@ export class Lease implements AsyncDisposable {
     away.end();
   }
 
-  /** The lock may have been granted by now: then it is released. */
   async #abandon({ abandon, over }: Away): Promise<ReleaseOutcome> {
     abandon();
     await over;

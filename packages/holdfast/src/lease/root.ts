@@ -32,7 +32,6 @@ import type { RenewalGroup } from './schedule.js';
  */
 const NEAR_MS = 50;
 
-/** A grant of the store, as this process received it. */
 export interface Grant {
   readonly fence: number;
   readonly handOffs: number;
@@ -45,7 +44,6 @@ export interface Asked {
   readonly key: string;
   readonly id: string;
   readonly weight: number;
-  /** The terms of the task that holds first. */
   readonly terms: ResolvedAcquireOptions;
   /** How often the root was handed on before. */
   readonly index?: number;
@@ -55,7 +53,6 @@ export interface RootObserver {
   ended(root: Root): void;
 }
 
-/** What only some leases need. */
 export class Extras {
   /** Set after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
@@ -77,7 +74,6 @@ export class Root extends Link {
   weight: number;
   /** The fence of the hold with the index 0. */
   fence: number;
-  /** The fences that are reserved for further holds. */
   reserved: number;
   /** Until when the store certainly keeps the root. */
   storeUntil: number;
@@ -187,7 +183,6 @@ export class Renewal implements Due {
   watched = false;
   /** When the root is to be renewed, if its hold wants that. */
   at: number = Number.POSITIVE_INFINITY;
-  /** A request about the root is under way. */
   busy = false;
   /** The end of the root waits for one phase of reading. */
   ending = false;
@@ -215,7 +210,6 @@ export type HoldState = 'held' | 'released' | 'left' | 'lost';
 export class Hold {
   readonly root: Root;
   readonly terms: ResolvedAcquireOptions;
-  /** How often the root was handed off before this hold. */
   readonly index: number;
   readonly grantedAt: number;
   /** Renewal stops then because of `maxHold`. */
@@ -223,7 +217,6 @@ export class Hold {
   state: HoldState = 'held';
   reason: LossReason | undefined;
   renewed: boolean;
-  /** `onExpiring` was called for the current danger. */
   warned = false;
   /** Its end, if the store has not answered it: a further release asks for what became of it. */
   end: { again(): Promise<ReleaseOutcome> } | undefined;

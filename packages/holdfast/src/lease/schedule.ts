@@ -80,7 +80,6 @@ export function requestAt(root: Root): number {
   return !renewal.busy && (root.renews || root.doubted) ? renewal.at : NEVER;
 }
 
-/** See the head of this file. */
 function isUsual({ ttl, hold, renewal, doubted, storeUntil }: Root, now: number): boolean {
   const { renewed, terms } = hold;
   if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
@@ -151,7 +150,6 @@ export class Schedule {
     this.arm();
   }
 
-  /** Another task has the root: its renewals go on. */
   passed(root: Root, now: number): void {
     const { group } = root.renewal;
     if (group?.sent === false && isUsual(root, now)) return;

@@ -53,7 +53,6 @@ export class Watchdog {
     return this.#roots.find(id);
   }
 
-  /** The roots in the order of their grants. */
   all(): readonly Root[] {
     return this.#roots.all();
   }

@@ -135,7 +135,6 @@ export class Telemetry {
     );
   }
 
-  /** A lease was granted to an acquisition that had to wait. */
   granted(hold: Hold, how: HandOffMessage['how']): void {
     this.acquisitions += 1;
     this.handOffs += 1;

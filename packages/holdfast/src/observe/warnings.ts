@@ -133,10 +133,8 @@ export class Warnings {
     this.#tell('HOLDFAST_SERVER_CLOCK', text);
   }
 
-  /** The wake channel is not open, so waiters are polled. */
   polls(now: number, key: string, failure: unknown): void {
     const message = failure instanceof Error ? failure.message : '';
-    // the reason may become known later
     const kind = message === '' ? 'polls' : 'polls, with a reason';
     if (this.#isQuiet(kind, now, 10 * PAUSE_MS)) return;
     const why = message && `: ${message}`;
@@ -146,7 +144,6 @@ export class Warnings {
     this.#tell('HOLDFAST_POLLING', text, key);
   }
 
-  /** The wake channel is open, and messages do not arrive. */
   silent(now: number): void {
     if (this.#isQuiet('silent', now, PAUSE_MS)) return;
     const text =

@@ -23,7 +23,6 @@ export interface Subject {
   readonly key: string;
   readonly kind: LockKind;
   readonly capacity: number;
-  /** The option that sets the capacity, if users choose it. */
   readonly option?: string;
   /** Always served in the order of arrival. */
   readonly strict?: boolean;
@@ -171,7 +170,6 @@ export async function workUnder<T, L extends Releasable>(
   return result;
 }
 
-/** A release that failed is retried in the background. */
 export async function quietly<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

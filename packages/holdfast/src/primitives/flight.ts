@@ -22,7 +22,6 @@ export interface Caller {
   readonly work: (lease: Lease) => unknown;
   /** Another caller computes, or will soon. May be called again. */
   onWaiting(): void;
-  /** The flight must wait, or a request had no reply. */
   onReply(): void;
   /** The flight runs this caller's work. */
   stopWaiting(): void;
@@ -63,7 +62,6 @@ export class Flight {
     if (this.#waiting) caller.onWaiting();
   }
 
-  /** True until the store has replied or a request has failed. */
   get silent(): boolean {
     return !this.#replied && this.#trouble === undefined;
   }

@@ -115,7 +115,6 @@ export async function inspect(
   return info(core, key, await unlessAborted(options, asked, key));
 }
 
-/** A failure becomes a `HoldfastError`. */
 export async function ask<C extends KeyCommand>(
   core: Core,
   command: C,
@@ -195,7 +194,6 @@ export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView)
 
 type Meta = Pick<Participant, 'label' | 'host' | 'pid'>;
 
-/** All leases of a process have the same. */
 let last: { readonly text: string; readonly meta: Meta } | undefined;
 
 function metaOf(text: string): Meta {

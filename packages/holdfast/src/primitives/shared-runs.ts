@@ -66,7 +66,6 @@ async function share<T>(lease: Lease, work: () => T | Promise<T>, inner: boolean
   return result;
 }
 
-/** False if the lock was lost or released before. */
 async function end(lease: Lease, inner: boolean): Promise<boolean> {
   const remaining = (runs.get(lease) ?? 1) - 1;
   runs.set(lease, remaining);

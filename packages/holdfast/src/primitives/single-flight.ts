@@ -47,7 +47,6 @@ const OPTIONS = new Set<string>(['ttl', 'maxHold', 'label']);
 const CALL = new Set<string>(['wait', 'signal']);
 const WORK = new Set<string>(['fresh', 'compute']);
 
-/** Flights that can be joined, by key. */
 const flights = new WeakMap<Core, Map<string, Flight>>();
 
 /** Prevents simultaneous computations of one result, for example when a cache entry expires. */

@@ -14,7 +14,6 @@ import { Pause } from '../base/pause.js';
 export interface Watching {
   readonly every: number;
   readonly signal: AbortSignal | undefined;
-  /** Called when a term of this object begins or ends. */
   readonly observers: Set<() => void>;
 }
 

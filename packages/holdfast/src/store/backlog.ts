@@ -73,7 +73,6 @@ export class Backlog<P extends Posted> {
     this.#max = max;
   }
 
-  /** False if the request waits. */
   admit(posted: P, atOnce: boolean, now: number): boolean {
     const { command } = posted;
     const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);

@@ -27,7 +27,6 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Its deadline must not be before an earlier one's. */
   add(timed: Timed): void {
     this.#queue.push(timed);
     if (this.#timer === undefined) this.#arm();

@@ -100,7 +100,6 @@ function only(byte: number): Uint8Array {
   return set;
 }
 
-/** The set that begins at `[`, and the index after it. */
 function readSet(pattern: Uint8Array, open: number): { set: Uint8Array; end: number } {
   const set = new Uint8Array(256);
   let p = open + 1;

@@ -113,7 +113,6 @@ export class LazyStore implements Store {
   #loaded(): Promise<Store> {
     if (this.#loading !== undefined) return this.#loading;
     const loading = this.#parts.load(this.#prefix).catch((error: unknown) => {
-      // the next command tries again
       this.#loading = undefined;
       throw new StoreFailure(notLoaded(error), 'unanswered', error);
     });

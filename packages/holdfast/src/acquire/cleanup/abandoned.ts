@@ -91,7 +91,6 @@ export interface Abandoned {
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;
-  /** Copies of its request may have been sent. */
   readonly mayBeDuplicated?: boolean;
 }
 

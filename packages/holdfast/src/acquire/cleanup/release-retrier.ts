@@ -156,7 +156,6 @@ export class ReleaseRetrier {
     return this.withdrawals.find(id) ?? this.#ends.find(id);
   }
 
-  /** Goes on after a first attempt that has not decided. */
   async goOn(attempts: Attempts, first: Promise<Reply>): Promise<void> {
     this.over(attempts, await this.#tryUntil(attempts, first));
   }
@@ -167,7 +166,6 @@ export class ReleaseRetrier {
     if (this.#idle.length > 0 && this.#isIdle) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  /** `undefined` if attempts end before an answer. */
   #tryUntil(attempts: Attempts, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
     const impatient = (): void => {
       for (const told of attempts.told) told.resolve(undefined, false);

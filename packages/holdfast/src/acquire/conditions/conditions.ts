@@ -50,7 +50,6 @@ export class Conditions implements CorePart {
     return this.#host.telemetry.acquire(request, () => promise, condition);
   }
 
-  /** The lock is not taken back. */
   abandon(parked: Parked): void {
     const { acquisition, from, ready } = parked;
     const { acquisitions, releaser } = this.#host;
@@ -83,7 +82,6 @@ export class Conditions implements CorePart {
     return mine;
   }
 
-  /** Until the store replies, or the lease is over. */
   async #signalOnce(hold: Hold, condition: string, count: number): Promise<SignalReply> {
     const { key, id, root } = hold;
     const { settings, requests, watchdog } = this.#host;
@@ -109,7 +107,6 @@ export class Conditions implements CorePart {
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
   }
 
-  /** The acquisitions of parked waiters end with all others. */
   close(): void {
     this.#closed = true;
   }

@@ -37,7 +37,6 @@ export class Parked {
    * find the lease.
    */
   ready = false;
-  /** It wants the permits back, signalled or not. */
   wantsBack = false;
   queued = false;
   #forgotten = false;
@@ -99,7 +98,6 @@ export class Parked {
     if (reply.status === 'parked' || reply.status === 'queued') this.leave();
   }
 
-  /** A request was under way when its acquisition settled. */
   unanswered(): void {
     this.#tell(true);
   }

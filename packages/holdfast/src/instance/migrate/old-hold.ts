@@ -30,9 +30,7 @@ export interface OldHoldEvents {
   isWanted(): boolean;
 }
 
-/** The part of the ttl after which the lock is renewed. */
 const RENEW_AT = 0.5;
-/** The part of the ttl for which a renewal waits. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
 /** The pause between attempts to release the lock, or to end a doubt. */

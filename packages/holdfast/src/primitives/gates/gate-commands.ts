@@ -43,14 +43,12 @@ export class GateCommands {
     );
   }
 
-  /** Rejects if the gate is broken. */
   async missing(subject: GateSubject): Promise<number> {
     const { fate, missing, reason } = await this.look(subject);
     if (fate === 'broken') throw broken(subject.kind, subject.key, reason);
     return fate === 'unknown' ? subject.count : missing;
   }
 
-  /** Ends the generation only if it is the current one. */
   endGeneration(
     subject: GateSubject,
     generation: number,

@@ -60,7 +60,6 @@ export class GateWaiter {
   bound = false;
   /** A generation to compare with the time of the call, or 0. */
   candidate = 0;
-  /** When the last request about the candidate was sent. */
   askedAt = 0;
   rank = -1;
   missing = 0;
@@ -72,7 +71,6 @@ export class GateWaiter {
   heardAt: number;
   /** True in a queue: its generation is closed. */
   lined = false;
-  /** Why the last request had no good answer. */
   trouble: unknown;
   /** The wait ended before the deciding answer: no further request is sent. */
   overdue: boolean;

@@ -80,7 +80,6 @@ export class GateWaiters {
     return waiter.promise;
   }
 
-  /** Also rejects all later calls. */
   close(): void {
     this.#closed = true;
     for (const waiter of [...this.#waiters]) {
@@ -250,7 +249,6 @@ export class GateWaiters {
     line.polling = false;
     if (!answered) return line.pollAgain(this.#period(line));
     line.heard();
-    // the channel or the waiters changed meanwhile
     if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 
