@@ -87,6 +87,8 @@ export interface Sizes {
   readonly restMs: number;
   /** How long waiters are watched: in each 64 periods they look at their places once. */
   readonly idleMs: number;
+  /** How often the servers at rest are measured, until the commands of a start have ended. */
+  readonly rests: number;
 }
 
 /** Processes of the system that share the instances. */
@@ -115,13 +117,13 @@ export interface Bench {
 
 /** A load with processes of its own; the servers are empty at its start. */
 export async function withTeam(
-  { site, meter }: Bench,
+  { site, meter, sizes }: Bench,
   settings: TeamSettings,
   work: (team: Team) => Promise<void>,
 ): Promise<void> {
   for (const master of site.masters) await master.command('FLUSHALL');
   await using team = await Team.start(site, settings);
-  await meter.rest();
+  await meter.rest(sizes.rests);
   await work(team);
 }
 

@@ -41,7 +41,6 @@ export const minus = (a: Reading, b: Reading, times = 1): Reading =>
   from((name) => a[name] - b[name] * times);
 
 const IDLE_MS = 3000;
-const RESTS_MAX = 5;
 const MESSAGES = /^cmdstat_s?publish:calls=(\d+)/gm;
 
 async function readOne(server: Server): Promise<Reading> {
@@ -168,11 +167,12 @@ export class Meter implements AsyncDisposable {
   /**
    * Measures what the servers do at rest, with the connections that they have now. On a busy
    * machine the last commands of a start come late, so it waits for their end.
+   * @param most so often it measures at most
    */
-  async rest(): Promise<void> {
+  async rest(most = 1): Promise<void> {
     const first = await this.read();
     this.#reading = { ...minus(await this.read(), first), memory: 0, connections: 0 };
-    for (let turn = 0; turn < RESTS_MAX; turn++) {
+    for (let turn = 0; turn < most; turn++) {
       const { change, seconds } = await this.#during(() => sleep(IDLE_MS));
       const memory = 0;
       this.#idle = { ...from((name) => change[name] / seconds), memory, connections: 0 };

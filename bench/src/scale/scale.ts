@@ -23,14 +23,14 @@ const FULL: Sizes = {
   waiters: [1, 10, 100, 1000, 10_000],
   calls: [1, 10, 100, 1000, 10_000],
   masters: [1, 2, 3],
-  ...{ keys: 20_000, operations: 8000, ttl: 5000, restMs: 20_000, idleMs: 64_000 },
+  ...{ keys: 20_000, operations: 8000, ttl: 5000, restMs: 20_000, idleMs: 64_000, rests: 5 },
 };
 
 /** Of the other stores: their costs grow in the same way. */
 const OTHERS: Sizes = {
   ...{ pairs: [1, 10], pauses: [100], leases: [5000], processes: [2, 10], waiters: [20] },
   ...{ calls: [1, 100, 10_000], masters: [1, 2, 3] },
-  ...{ keys: 2000, operations: 2000, ttl: 5000, restMs: 10_000, idleMs: 10_000 },
+  ...{ keys: 2000, operations: 2000, ttl: 5000, restMs: 10_000, idleMs: 10_000, rests: 5 },
 };
 
 /** Of these, one call renews many leases. */
@@ -47,7 +47,7 @@ const QUICK: Sizes = {
   waiters: [10],
   calls: [10],
   masters: [1],
-  ...{ keys: 1000, operations: 400, ttl: 2000, restMs: 2000, idleMs: 2000 },
+  ...{ keys: 1000, operations: 400, ttl: 2000, restMs: 2000, idleMs: 2000, rests: 1 },
 };
 
 const MILLION = 1_000_000;

@@ -109,7 +109,7 @@ async function pacedPairs(bench: Bench): Promise<void> {
     await team.ask({ do: 'pairs', pairs: sizes.operations });
     // what the instances do after their start is over
     await sleep(LISTENS_MS);
-    await meter.rest();
+    await meter.rest(sizes.rests);
     for (const pause of sizes.pauses) {
       const loop: Order = { do: 'loop', ms: sizes.restMs / 2, work: 0, pause };
       const { result, change } = await meter.during(() => team.ask(loop));

@@ -17,7 +17,7 @@ export async function waiters(bench: Bench): Promise<void> {
       await holder.ask({ do: 'queue', key: 'waited', calls: 1 });
       // the holder tells the server that it listens
       await sleep(2 * LISTENS_MS);
-      await meter.rest();
+      await meter.rest(sizes.rests);
       const before = await meter.read();
       const empty = await weigh(team);
       await team.ask({ do: 'wait', key: 'waited' });
@@ -72,7 +72,7 @@ export async function processWaiters(bench: Bench): Promise<void> {
       await using holder = await Team.start(site, { ttl: 600_000 });
       await holder.ask({ do: 'queue', key: 'waited', calls: 1 });
       await sleep(2 * LISTENS_MS);
-      await meter.rest();
+      await meter.rest(sizes.rests);
       const empty = await weigh(team);
       await team.ask({ do: 'queue', key: 'waited', calls });
       await sleep(2 * LISTENS_MS);
