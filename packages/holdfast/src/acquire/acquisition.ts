@@ -38,6 +38,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   tokens: PushTokens | undefined;
   /** A push of its grant came since it was last told to wait. */
   pushed = false;
+  /** A push came while a request was under way, whose answer may be older. */
+  asksAgain = false;
   /**
    * The local time before a request was sent, and the store's time when it answered: they convert
    * the time of a grant to the local clock.
@@ -226,6 +228,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   queued({ ticket, ahead }: Queued): void {
     this.ticket = ticket;
     this.pushed = false;
+    this.asksAgain = false;
     // a repeated request does not tell it again
     if (ahead !== undefined) this.standsBehind(ahead);
   }

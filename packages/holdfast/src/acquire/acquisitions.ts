@@ -150,12 +150,11 @@ export class Acquisitions implements ReplyHandler {
         this.#granted(acquisition, reply, sent, now);
         break;
       case 'queued': {
-        // a push that could not be believed came before this older answer
-        const { pushed } = acquisition;
+        const { asksAgain } = acquisition;
         acquisition.queued(reply);
         if (!this.#moved(acquisition)) break;
         this.#queues.join(acquisition, reply.next);
-        if (pushed) this.sender.ask(acquisition);
+        if (asksAgain) this.sender.ask(acquisition);
         break;
       }
       case 'parked':
@@ -318,6 +317,7 @@ export class Acquisitions implements ReplyHandler {
     const now = this.#suspend.moment();
     const grant = believed(push, acquisition, this.#suspend, now, claimWindow);
     acquisition.pushed = true;
+    acquisition.asksAgain = acquisition.asking === 'sent';
     if (grant === undefined || replicas > 0) this.sender.ask(acquisition);
     else this.#deliver(acquisition, grant, now.at, 'push');
   }

@@ -122,7 +122,7 @@ async function contend({
   ms = 400,
 }: Load): Promise<Result> {
   const clock = new VirtualClock();
-  const random = randomOf(7);
+  const random = randomOf(8);
   const counts: Counts = { ballots: new Set(), requests: 0, refusals: 0 };
   const servers = Array.from({ length: 5 }, (_, at) => {
     return new MemoryAcceptor(`s${at}`, clock, 3_600_000);

@@ -127,7 +127,7 @@ export const CONTENDERS: readonly Mutant[] = [
   {
     name: 'an older answer hides a push',
     mistake: 'a waiter with a push that it cannot believe sleeps until its next poll',
-    edits: [{ file: 'acquire/acquisitions.js', find: 'if (pushed)', replace: 'if (false)' }],
+    edits: [{ file: 'acquire/acquisitions.js', find: 'if (asksAgain)', replace: 'if (false)' }],
     elsewhere: 'acquisitions.test.ts',
   },
 ];
