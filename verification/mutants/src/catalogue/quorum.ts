@@ -149,7 +149,7 @@ export const QUORUM: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 120,
+    seed: 142,
   },
   {
     name: 'time until the commit is not counted',
