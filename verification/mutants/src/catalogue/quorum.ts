@@ -52,7 +52,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 7,
+    seed: 1013,
   },
   {
     name: 'servers without memory know the past',
