@@ -21,11 +21,15 @@ interface Connection {
   readonly database: string;
 }
 
-const NAMES = ['bare', 'holdfast', 'advisory', 'polled row'] as const;
+const NAMES = ['bare', 'bare, busy', 'holdfast', 'advisory', 'polled row'] as const;
+/** Those of which two processes take turns. */
+const LOCKS: readonly Name[] = ['holdfast', 'advisory', 'polled row'];
 type Name = (typeof NAMES)[number];
 
 /** The pauses of a waiter that asks for its row again, in ms. */
 const ASK_MS = 5;
+/** The work of a client before each bare update of a pair that is busy, in ms. */
+const BUSY_MS = 0.04;
 const LEASES = 5000;
 const LEASE_MS = 10_000;
 
@@ -46,7 +50,7 @@ export async function printPostgres(settings: Settings): Promise<void> {
   const ms = 1000 * rounds * sizes.seconds;
   for (const parts of [
     ['notifies', 'listens'],
-    ...NAMES.slice(1).map((name) => [name, name] as const),
+    ...LOCKS.map((name) => [name, name] as const),
   ] as const) {
     const args = parts.map((part) => [part, JSON.stringify(connection), `${ms}`]);
     const { gaps } = await handOffs(fileURLToPath(import.meta.url), args);
@@ -69,17 +73,23 @@ async function opened(name: Name, connection: Connection): Promise<Take> {
     };
   }
   const pool = new Pool(connection);
-  if (name === 'bare') return bare(pool);
+  if (name === 'bare') return bare(pool, 0);
+  if (name === 'bare, busy') return bare(pool, BUSY_MS);
   return name === 'advisory' ? advisory(pool) : polledRow(pool);
 }
 
-/** Two updates of one row that name its version, as a lock and a release must make them. */
-async function bare(pool: Pool): Promise<Take> {
+/**
+ * Two updates of one row that name its version, as a lock and a release must make them.
+ * @param ms of work before each: how much the time of a client counts
+ */
+async function bare(pool: Pool, ms: number): Promise<Take> {
   const client = await pool.connect();
-  await client.query("INSERT INTO rows VALUES ('bare', 0, '') ON CONFLICT DO NOTHING");
+  const key = ms === 0 ? 'bare' : 'busy';
+  await client.query(`INSERT INTO rows VALUES ('${key}', 0, '') ON CONFLICT DO NOTHING`);
   let version = 0;
-  const text = `UPDATE rows SET version = $1, state = $2 WHERE key = 'bare' AND version = $3`;
+  const text = `UPDATE rows SET version = $1, state = $2 WHERE key = '${key}' AND version = $3`;
   const swap = async (): Promise<void> => {
+    for (const end = now() + ms; now() < end; );
     const state = 'x'.repeat(200);
     await client.query({ name: 'bare', text, values: [version + 1, state, version] });
     version += 1;

@@ -59,14 +59,14 @@ export function loadedFrom(
   return Object.assign(current, { settled, heldBack, inDoubt });
 }
 
-/** The state that a message brought; `kept` if that is not older, or the text is unreadable. */
+/** `kept`, unless what a message brought is later. */
 export function broughtTo(
   key: string,
   kept: Current,
   { state, version }: HandedOver,
   now: number,
 ): Current {
-  // one that came twice is not later
+  // not if it came twice
   if (!(timeIn(state) > kept.time)) return kept;
   const [time, latest] = [timeOf(kept, now), latestOf(kept, now)];
   try {

@@ -1,11 +1,11 @@
-/** How long the state of a key is kept in this process. */
+/** How long a state is kept. */
 import type { Resource } from '../../engine/resource.js';
 import type { Pending } from './pending.js';
 
-/** A kept state is read again after this time, because its time is estimated. */
+/** Its time is estimated. */
 export const KEEP_MS = 5000;
 
-/** A renewal counts with an older state: its lease is shorter by a part of its length. */
+/** Longer for renewals: their leases are then a little shorter. */
 export function keepMsFor(batch: readonly Pending[]): number {
   let least = Number.POSITIVE_INFINITY;
   for (const { command } of batch) {
@@ -14,10 +14,7 @@ export function keepMsFor(batch: readonly Pending[]): number {
   return Math.max(KEEP_MS, least);
 }
 
-/**
- * When the last lease of this process ends, on the local clock, after a change.
- * @param before the same before it
- */
+/** When this process' last lease ends, on the local clock. */
 export function heldUntil(
   batch: readonly Pending[],
   resource: Resource | undefined,

@@ -21,7 +21,6 @@ export class Patience {
   #soon: number;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param isPeer false: a claim waits only after early releases */
   constructor(isPeer: boolean) {
     this.#soon = isPeer ? SOON_MIN : 0;
   }

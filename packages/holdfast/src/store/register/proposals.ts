@@ -61,7 +61,6 @@ export interface ProposalParts {
   /** In [0, 1). */
   readonly fraction: () => number;
   readonly stateMax: number;
-  /** The keys with commands under way. */
   readonly busy: Set<Proposals>;
 }
 
@@ -72,9 +71,7 @@ export class Proposals {
   #pending: Pending[] = [];
   #current: Current | undefined;
   #running = false;
-  /** Since the last look, see `register-store.ts`. */
   used = false;
-  /** When the last lease of this process ends, on the local clock. */
   #heldUntil = Number.NEGATIVE_INFINITY;
   #writers: (() => void)[] = [];
   readonly #patience: Patience;
@@ -103,7 +100,6 @@ export class Proposals {
     return !this.#running;
   }
 
-  /** The state of a lease of this process is kept for its renewals. */
   mayBeDropped(now: number): boolean {
     if (this.#running || this.used) return false;
     return this.#current === undefined || now >= this.#heldUntil;
@@ -143,7 +139,7 @@ export class Proposals {
     }
   }
 
-  /** A message brought a state. Without recent bounds of the clock, the next swap reads instead. */
+  /** By a message. Ignored without recent bounds of the clock. */
   brought(state: HandedOver): void {
     const kept = this.#kept();
     if (kept === undefined) return;
@@ -282,7 +278,7 @@ export class Proposals {
       // a kept version is often out of date, unless processes hand it over
       const isLikely = !kept || kept.handedOver || this.#parts.register.peers !== undefined;
       if (await this.#swap(batch, current, applied, isLikely)) return undefined;
-      // a state that a message brought was out of date before
+      // what a message brought was out of date before
       if (kept?.handedOver !== true) await this.#pause(attempt, current, batch);
     }
     const message =

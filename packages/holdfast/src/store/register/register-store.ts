@@ -24,11 +24,11 @@ import { canWait } from './patience.js';
 import { turnsOf } from './turns.js';
 import { Users } from './users.js';
 
-/** The states of so many keys are kept, and beyond that those of leases of this process. */
+/** Kept keys, besides those of this process' leases. */
 const KEPT_MAX = 1000;
-/** Beyond that, none is kept for its lease. */
+/** The same with them. */
 const HELD_MAX = 20_000;
-/** Each command looks whether so many keys are still needed: twice as many as are added. */
+/** Keys that a command may drop. */
 const LOOKS = 4;
 /** The default of `stateMax`: about 2,000 waiters. */
 const STATE_MAX = 256 * 1024;
@@ -57,7 +57,7 @@ export class RegisterStore implements Store {
   #uses = 0;
   #receiving: (() => void) | undefined;
   readonly #proposals = new Map<string, Proposals>();
-  /** Goes round. A key that was not used since the last round, and is not held, is dropped. */
+  /** Goes round, and drops what was not used since the last time. */
   #hand: Iterator<[string, Proposals]> = this.#proposals.entries();
 
   constructor(register: PeerRegister, options: RegisterStoreOptions = {}) {

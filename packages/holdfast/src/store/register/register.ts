@@ -56,7 +56,7 @@ export interface Change {
    */
   readonly grants?: boolean | undefined;
   readonly messages: readonly Message[];
-  /** The channel of the process that gets the lock by one of the messages, and changes it next. */
+  /** The channel of the process to which a message grants the lock. */
   readonly nextChannel?: string | undefined;
 }
 
@@ -73,7 +73,7 @@ export interface Swap {
  */
 export type Swapped = Pick<Versioned, 'version' | 'time' | 'latest'> | false;
 
-/** A state that a message brought. It may be out of date; a swap then loses. */
+/** It may be out of date. */
 export type HandedOver = Pick<Versioned, 'state' | 'version'>;
 
 /** No method throws. */
@@ -147,9 +147,8 @@ export interface Register {
   swapMany?(swaps: readonly Swap[]): Promise<readonly Swapped[]>;
 
   /**
-   * Receives states that messages bring, until the returned function is called: a register may send
-   * the new state with a message to `Change.nextChannel`, whose process then needs no read. The
-   * register answers for the state: it must be that of its version.
+   * Until the returned function is called, receives states that came with messages to
+   * `Change.nextChannel`, which then needs no read. Each must be proven to be that of its version.
    */
   handsOver?(receive: (key: string, state: HandedOver) => void): () => void;
 
