@@ -80,8 +80,8 @@ export const CONTENDERS: readonly Mutant[] = [
     edits: [
       {
         file: 'store/register/patience.js',
-        find: 'isPeer ? SOON_MIN : 0',
-        replace: '0',
+        find: '#soon = SOON_MIN;',
+        replace: '#soon = 0;',
       },
     ],
     elsewhere: 'quorum-contenders.test.ts',

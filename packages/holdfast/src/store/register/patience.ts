@@ -18,17 +18,13 @@ const SOON_MIN = 3;
 
 export class Patience {
   /** Early releases in a row, each after a renewal. */
-  #soon: number;
+  #soon = SOON_MIN;
   #renewedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(isPeer: boolean) {
-    this.#soon = isPeer ? SOON_MIN : 0;
-  }
 
   note(command: KeyCommand, now: number): void {
     const { op } = command;
     if (op === 'renew') this.#renewedAt = now;
-    if ((op !== 'release' && op !== 'turn') || yields(command)) return;
+    if (op !== 'release' || yields(command)) return;
     this.#soon = now - this.#renewedAt <= 2 * RIDE_MS ? this.#soon + 1 : 0;
   }
 

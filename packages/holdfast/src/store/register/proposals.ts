@@ -74,7 +74,7 @@ export class Proposals {
   used = false;
   #heldUntil = Number.NEGATIVE_INFINITY;
   #writers: (() => void)[] = [];
-  readonly #patience: Patience;
+  readonly #patience = new Patience();
   #hurry: (() => void) | undefined;
   readonly #left: LeftCommands;
   readonly #unchanging: Unchanging;
@@ -85,7 +85,6 @@ export class Proposals {
     this.#parts = parts;
     this.#name = name;
     this.#key = key;
-    this.#patience = new Patience(parts.register.peers !== undefined);
     this.#unchanging = new Unchanging(parts.register, name);
     this.#left = new LeftCommands(parts, {
       again: (one) => this.#add(one),
@@ -195,7 +194,7 @@ export class Proposals {
   #wait(): Promise<void> | undefined {
     const { register, clock } = this.#parts;
     const current = this.#kept();
-    if (register.peers === undefined && current?.handedOver !== true) return undefined;
+    if (register.peers === undefined) return undefined;
     if (current === undefined || !isTaken(current.engine.resource(this.#key))) return undefined;
     const mayWait = this.#pending.every(({ command }) => this.#patience.mayWait(command));
     if (this.#pending.length === 0 || !mayWait) return undefined;

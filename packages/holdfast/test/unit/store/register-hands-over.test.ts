@@ -152,32 +152,3 @@ it('a store receives until the last instance on it has closed', async () => {
   await other.dispose();
   expect(register.receivers.size).toBe(0);
 });
-
-describe('the renewal that claims a lease', () => {
-  const wanted = (id: string): Command => asking(id, { ...mutex, channel: id, token: id });
-
-  /** Two processes take turns, each of 1 ms. The swaps of the last turn. */
-  const turns = async (count: number): Promise<number> => {
-    await answers(other, renew('b'));
-    await answers(one, wanted('0'));
-    await answers(other, release('b'), wanted('1'));
-    for (let at = 0; at < count; at++) {
-      const mine = at % 2 === 0 ? one : other;
-      register.deliver();
-      register.swaps.length = 0;
-      const claim = mine.execute([renew(`${at}`)]);
-      await clock.advance(1);
-      await answers(mine, release(`${at}`), wanted(`${at + 2}`));
-      await Promise.all(claim);
-    }
-    return register.swaps.length;
-  };
-
-  it('is sent at once by a process that has not held the lock for short times', async () => {
-    expect(await turns(1)).toBe(2);
-  });
-
-  it('travels with an early release after several of them', async () => {
-    expect(await turns(10)).toBe(1);
-  });
-});
