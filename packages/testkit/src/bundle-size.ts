@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 153_300, compressed: 51_500 },
+    limit: { minified: 153_500, compressed: 51_500 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -46,7 +46,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 38_100 },
+    limit: { compressed: 38_200 },
     target: { compressed: 22 * KB },
   },
   redis: {

@@ -149,7 +149,7 @@ export const QUORUM: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 142,
+    seed: 80,
   },
   {
     name: 'time until the commit is not counted',
