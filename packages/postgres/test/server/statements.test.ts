@@ -67,20 +67,23 @@ describe('a hand-off between two processes', () => {
 
   it('reads nothing: the message brings the state', async () => {
     const both = [instance(), instance()];
-    const key = 'passed on';
-    const order: number[] = [];
+    let last: number | undefined;
+    let handOffs = 0;
+    const passed = (to: number): void => {
+      if (last !== undefined && last !== to) handOffs += 1;
+      // a process that comes to a busy lock needs some attempts to join its queue
+      if (handOffs === 20) texts.length = 0;
+      last = to;
+    };
     const loop = async (holdfast: Holdfast, who: number): Promise<void> => {
-      while (order.length < 400) {
-        await holdfast.mutex(key, { fair: true }).run(() => void order.push(who));
-        if (order.length === 80) texts.length = 0;
-      }
+      while (handOffs < 100)
+        await holdfast.mutex('passed on', { fair: true }).run(() => passed(who));
     };
     // each process has a task that waits: its end of a turn asks for the next one
     await Promise.all([0, 1, 2, 3].flatMap(() => both.map(loop)));
-    const handOffs = order.slice(80).filter((who, at, all) => at > 0 && who !== all[at - 1]);
     const reads = texts.filter((text) => text.startsWith('SELECT l.state')).length;
-    expect(handOffs.length).toBeGreaterThan(20);
+    expect(texts.length).toBeGreaterThan(80);
     // a poll or a lost race may come between
-    expect(reads).toBeLessThan(handOffs.length / 2);
+    expect(reads).toBeLessThan(40);
   });
 });
