@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Differential, loadScripts } from '../support/differential.js';
 import { DifferentialServer } from '../support/differential-server.js';
-import { type Fault, FAULTS, faulty } from '../support/faults.js';
+import { type Fault, fault, FAULTS, faulty } from '../support/faults.js';
 import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
@@ -46,10 +46,8 @@ describe('the differential test detects', () => {
   beforeAll(() => server.start('redis'));
   afterAll(() => server.stop());
 
-  it.each(ALL.map((fault) => [fault.name, fault] as const))(
-    '%s',
-    { timeout: 300_000 },
-    (_, fault) => server.finds(faulty(fault), traffic, FAULT_RUNS, examples, likely(fault)),
+  it.each(ALL.map((one) => [one.name, one] as const))('%s', { timeout: 300_000 }, (_, one) =>
+    server.finds(faulty(one), traffic, FAULT_RUNS, examples, likely(one)),
   );
 
   it('knows the rare sequences and the faults that they find by their names', () => {
@@ -59,6 +57,12 @@ describe('the differential test detects', () => {
     expect(
       Object.values(FOUND_BY).flatMap((found) => found.filter((name) => !names.includes(name))),
     ).toEqual([]);
+  });
+
+  it('a script that does not end, and goes on with another server', async () => {
+    const endless = fault('endless', ['poll.lua', 'flush()', 'while true do end']);
+    await server.finds(faulty(endless), traffic, FAULT_RUNS);
+    await server.finds(faulty(FAULTS[0] as Fault), traffic, FAULT_RUNS);
   });
 
   it('a fault with text that is not in the script', () => {

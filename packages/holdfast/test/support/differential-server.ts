@@ -1,6 +1,6 @@
 /** The server of a differential test, its drivers, and the search for a planted fault. */
 import fc from 'fast-check';
-import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { paced, type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 
@@ -9,6 +9,9 @@ export const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.rando
 
 /** Sequences before the examples of rare ones. */
 const FIRST_RUNS = 40;
+
+/** A planted fault may make a script endless, which is a difference too. */
+const ENDS_MS = 3000;
 
 /** Drives the engine and the scripts; throws at the first difference. */
 interface Driver<S> {
@@ -25,6 +28,7 @@ export class DifferentialServer<S, D extends Driver<S>> {
   readonly #make: (redis: Redis, replace: Replaced) => Promise<D>;
   #server!: Server;
   #redis!: Redis;
+  #name: ServerName = 'redis';
 
   /** @param make a driver, whose scripts are loaded */
   constructor(make: (redis: Redis, replace: Replaced) => Promise<D>) {
@@ -36,6 +40,7 @@ export class DifferentialServer<S, D extends Driver<S>> {
   }
 
   async start(name: ServerName): Promise<void> {
+    this.#name = name;
     this.#server = await startServer({ server: name });
     this.#redis = new Redis(this.#server.port, this.#server.host);
   }
@@ -43,6 +48,22 @@ export class DifferentialServer<S, D extends Driver<S>> {
   async stop(): Promise<void> {
     this.#redis.disconnect();
     await this.#server.stop();
+  }
+
+  /** Rejects if a script does not end. Then another server takes the place of this one. */
+  async #ending(work: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const endless = new Promise<'endless'>((resolve) => {
+      timer = setTimeout(resolve, paced(ENDS_MS), 'endless');
+    });
+    const ended = await Promise.race([work, endless]);
+    clearTimeout(timer);
+    if (ended !== 'endless') return;
+    work.catch(() => undefined);
+    this.#redis.disconnect();
+    await this.#server.kill();
+    await this.start(this.#name);
+    throw new Error('the user_script does not end');
   }
 
   async using(replace: Replaced, work: (differential: D) => Promise<void>): Promise<void> {
@@ -71,7 +92,7 @@ export class DifferentialServer<S, D extends Driver<S>> {
     await this.using(replace, async (differential) => {
       const search = (numRuns: number, given: readonly S[]): Promise<fc.RunDetails<[S]>> =>
         fc.check(
-          fc.asyncProperty(traffic, (steps) => differential.run(steps)),
+          fc.asyncProperty(traffic, (steps) => this.#ending(differential.run(steps))),
           { seed: SEED, numRuns, endOnFailure: true, examples: given.map((steps): [S] => [steps]) },
         );
       // some random sequences find most faults, and all examples take longer
