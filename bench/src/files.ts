@@ -2,7 +2,7 @@
  * Locks in a file of SQLite, beside the bare statements and a lock file: uncontended pairs,
  * hand-offs between two processes that take turns with one lock, and what a wait costs.
  *
- * A lock file tells nobody that it is free. Its usual pauses begin with a second. The other variant
+ * A lock file sends no message when it is free. Its usual pauses begin with a second. The other one
  * is the best case for hand-offs: it asks each 2 ms, and does not look for symbolic links.
  */
 import { fork } from 'node:child_process';

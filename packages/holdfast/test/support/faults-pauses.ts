@@ -146,7 +146,7 @@ export const PAUSE_FAULTS: readonly Fault[] = [
     'paused_grant = paused_grant or (id ~= self and is_paused(w))',
     '',
   ]),
-  fault('serve: nobody is asked by push', [serve, "push(w.channel, 'a ' .. id)", '']),
+  fault('serve: no process is asked by push', [serve, "push(w.channel, 'a ' .. id)", '']),
   fault('plain: a process that pauses is granted in short', [plain, 'if paused or (', 'if (']),
   fault('plain: a request ends the silence of a pause', [
     plain,

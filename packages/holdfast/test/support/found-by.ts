@@ -169,7 +169,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'serve: a process that pauses is granted without a question',
     'serve: a process that was asked may be silent for its pause',
     'serve: a process that was asked still pauses',
-    'serve: nobody is asked by push',
+    'serve: no process is asked by push',
   ],
   'a poll of a program with a longer retention': ['wait: the record is not kept for longer'],
   'a process that pauses asks for more': ['plain: a request ends the silence of a pause'],

@@ -1,4 +1,4 @@
-/** Waiters of processes that were killed: the server knows that nobody listens for them. */
+/** Waiters of killed processes: the server knows that no process listens for them. */
 import { spawnWorker, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { driverFor } from '../../src/detect.js';
