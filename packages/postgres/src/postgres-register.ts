@@ -32,6 +32,7 @@ import {
   arrayOf,
   behind,
   escaped,
+  OVERTAKING,
   quoted,
   SCAN_ROWS,
   type Statements,
@@ -87,6 +88,14 @@ export class PostgresRegister implements Register {
 
   read(key: string): Promise<Versioned> {
     return this.#reads.add(key);
+  }
+
+  async overtake(key: string): Promise<Versioned> {
+    const version = randomUUID().replace(/^(.{14})./, `$1${OVERTAKING}`);
+    const [row] = await this.#query(this.#sql.overtake, [escaped(key), version], 'often');
+    if (row === undefined) return this.read(key);
+    this.#failed.delete(key);
+    return versionedOf(row);
   }
 
   handsOver(receive: (key: string, state: HandedOver) => void): () => void {

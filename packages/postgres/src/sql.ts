@@ -16,11 +16,16 @@ export const TABLE = 'holdfast_locks';
 /** The most rows of one statement of a scan. */
 export const SCAN_ROWS = 500;
 
+/** The digit of a UUID that marks the version of an `overtake`; of a random one it is 4. */
+export const OVERTAKING = '8';
+
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text AS time';
 
 export interface Statements {
   readonly read: string;
   readonly readMany: string;
+  /** A read that changes the version, but not one that it made itself. */
+  readonly overtake: string;
   /** A first state. */
   readonly insert: string;
   /** A change without a grant. */
@@ -84,6 +89,9 @@ ON CONFLICT DO NOTHING RETURNING ${CLOCK}`;
     read: `SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CLOCK},
   pg_is_in_recovery()::text AS standby
 FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text`,
+    overtake: `UPDATE ${table} SET version = $2::text::uuid
+WHERE key = $1::text AND substr(version::text, 15, 1) <> '${OVERTAKING}'
+RETURNING state, version::text AS version, forget_at::text AS forget_at, ${CLOCK}`,
     readMany: `SELECT a.n::text AS n, l.state, l.version::text AS version,
   l.forget_at::text AS forget_at, ${CLOCK}, pg_is_in_recovery()::text AS standby
 FROM unnest($1::text::text[]) WITH ORDINALITY AS a(key, n)

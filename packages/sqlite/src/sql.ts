@@ -22,6 +22,9 @@ CREATE TABLE holdfast_boots (boot TEXT PRIMARY KEY, origin INTEGER NOT NULL) WIT
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${FORMAT};`;
 
+/** The end of the version of an `overtake`. */
+const OVERTAKING = '!';
+
 const ROW = 'key, version, state, forget_at AS forgetAt';
 
 export interface Texts<T> {
@@ -29,6 +32,8 @@ export interface Texts<T> {
   /** A first state. */
   readonly insert: T;
   readonly update: T;
+  /** Only changes the version, but not one that it made itself. */
+  readonly overtake: T;
   /** The rows from a key on, without one of them, in the order of code points. */
   readonly scan: T;
   /** The rows behind a key. */
@@ -42,6 +47,8 @@ export const STATEMENTS: Texts<string> = {
 ON CONFLICT DO NOTHING`,
   update: `UPDATE holdfast_locks SET version = ?, state = ?, forget_at = ?
 WHERE key = ? AND version = ?`,
+  overtake: `UPDATE holdfast_locks SET version = ? || '${OVERTAKING}'
+WHERE key = ? AND version NOT LIKE '%${OVERTAKING}'`,
   scan: `SELECT ${ROW} FROM holdfast_locks WHERE key >= ? AND key <> ? ORDER BY key LIMIT ${ROWS}`,
   sweepable: `SELECT key, forget_at AS forgetAt FROM holdfast_locks WHERE key > ?
 ORDER BY key LIMIT ${ROWS}`,

@@ -84,6 +84,15 @@ export class SqliteRegister implements Register {
     return this.#swaps.add({ key, version, change });
   }
 
+  async overtake(key: string): Promise<Versioned> {
+    return this.#database.runNow(({ statements, transaction }, time) =>
+      transaction(() => {
+        statements.overtake.run(this.#next(), key);
+        return versionedOf(statements.read.get(key) as Row | undefined, time);
+      }),
+    );
+  }
+
   async *scan(prefix: string, within: TimeLimit): AsyncIterable<{ key: string; found: Versioned }> {
     let from = prefix;
     let last = '';
@@ -159,8 +168,13 @@ export class SqliteRegister implements Register {
     return swaps.length === 1 ? all() : open.transaction(all);
   }
 
+  #next(): string {
+    this.#count += 1;
+    return `${this.#name}.${this.#count}`;
+  }
+
   #swapped({ statements }: Open, { key, version, change }: Swap, time: number): Swapped {
-    const next = `${this.#name}.${(this.#count += 1)}`;
+    const next = this.#next();
     const forgetAt = Math.min(change.forgetAt, Number.MAX_SAFE_INTEGER);
     const isFirst = version === NONE;
     const { changes } = isFirst

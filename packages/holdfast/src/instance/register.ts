@@ -7,7 +7,7 @@ import type { HoldfastStore } from './holdfast-core.js';
 
 const METHODS = ['read', 'swap', 'scan'] as const;
 const OPTIONAL = [
-  ...(['listen', 'readMany', 'swapMany', 'handsOver', 'alive'] as const),
+  ...(['listen', 'readMany', 'swapMany', 'overtake', 'handsOver', 'alive'] as const),
   ...(['examine', 'trouble', 'close'] as const),
 ];
 

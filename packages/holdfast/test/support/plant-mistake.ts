@@ -24,6 +24,7 @@ export function mistake(breaks: string, broken: Broken): Mistake {
         listen: (channel, listener) => whole.listen(channel, listener),
         readMany: (keys) => whole.readMany(keys),
         swapMany: (swaps) => whole.swapMany(swaps),
+        overtake: (key) => whole.overtake(key),
         alive: (channels) => whole.alive(channels),
       };
       return Object.assign(register, broken(whole));

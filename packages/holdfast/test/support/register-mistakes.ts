@@ -114,6 +114,20 @@ export const MISTAKES: Readonly<Record<string, Mistake>> = {
   'the version is not compared': mistake('a swap with an old version changes nothing', (whole) => ({
     swap: (key, _, to) => force(whole, key, to),
   })),
+  '`overtake` only reads': mistake(
+    '`overtake` makes every swap of an earlier version lose',
+    (whole) => ({ overtake: (key) => whole.read(key) }),
+  ),
+  '`overtake` overtakes another one': mistake(
+    '`overtake` makes every swap of an earlier version lose',
+    (whole) => ({
+      overtake: async (key) => {
+        const { state } = await whole.read(key);
+        if (state !== '') await force(whole, key, { state, forgetAt: 1e16, messages: [] });
+        return whole.read(key);
+      },
+    }),
+  ),
   'a swap is taken for a repetition of the last one': mistake(
     'a version is used once: the same swap again returns false',
     (whole) => {

@@ -6,6 +6,18 @@ import type { Mutant } from '../mutant.js';
 
 export const TESTED: readonly Mutant[] = [
   {
+    name: 'a late process overtakes no one',
+    mistake: 'a process that loses each race for a state never joins the queue',
+    edits: [
+      {
+        file: 'store/register/proposals.js',
+        find: 'lost < LOST_MAX',
+        replace: 'lost < 99',
+      },
+    ],
+    elsewhere: 'register-overtake.test.ts',
+  },
+  {
     name: 'a lock is given away under another run',
     mistake: 'a condition releases the lease of a reentrant `run` that goes on',
     edits: [

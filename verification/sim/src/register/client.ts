@@ -41,6 +41,7 @@ export interface ClientParts {
 export class SimulatedRegister implements Register {
   readonly label = 'simulated';
   readonly listen?: NonNullable<Register['listen']>;
+  readonly overtake?: NonNullable<Register['overtake']>;
   readonly handsOver?: NonNullable<Register['handsOver']>;
   readonly readMany?: NonNullable<Register['readMany']>;
   readonly swapMany?: NonNullable<Register['swapMany']>;
@@ -57,6 +58,7 @@ export class SimulatedRegister implements Register {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
+    if (parts.plan.overtakes) this.overtake = (key) => this.#overtake(key);
     if (parts.plan.handsOver) this.handsOver = (receive) => this.#handsOver(receive);
     if (parts.plan.messages) this.listen = (channel, to) => this.#listen(channel, to);
     if (!parts.plan.batches) return;
@@ -84,10 +86,20 @@ export class SimulatedRegister implements Register {
   }
 
   async #readAll(keys: readonly string[]): Promise<Versioned[]> {
-    const { server, plan } = this.#parts;
+    return this.#readings(keys, (key) => this.#parts.server.read(key));
+  }
+
+  async #overtake(key: string): Promise<Versioned> {
+    const [read] = await this.#readings([key], () => this.#parts.server.overtake(key));
+    return read as Versioned;
+  }
+
+  async #readings(
+    keys: readonly string[],
+    reading: (key: string) => Versioned,
+  ): Promise<Versioned[]> {
     const bounded = this.#bounds();
-    const read = (): Versioned[] => keys.map((key) => server.read(key));
-    const reads = await this.#call(read, plan.endless);
+    const reads = await this.#call(() => keys.map(reading), this.#parts.plan.endless);
     return reads.map((read, at) => {
       const key = keys[at] as string;
       this.#give(key, read.version);

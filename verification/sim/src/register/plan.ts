@@ -31,6 +31,8 @@ export interface RegisterPlan {
   readonly messages: boolean;
   /** Its messages bring the new state to the next holder. */
   readonly handsOver: boolean;
+  /** It has `overtake`. */
+  readonly overtakes: boolean;
   /** It has `swapMany` and `readMany`. */
   readonly batches: boolean;
   /** It knows its clock only up to this error, in ms. */
@@ -90,5 +92,6 @@ function drawn(seed: number): RegisterPlan {
     excused: random.chance(0.1),
     endless: random.chance(0.25),
     handsOver: random.chance(0.5),
+    overtakes: random.chance(0.5),
   };
 }

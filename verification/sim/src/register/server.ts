@@ -27,6 +27,8 @@ interface Entry {
   readonly state: string;
   readonly version: string;
   readonly forgetAt: number;
+  /** The version is that of an `overtake`. */
+  readonly isOvertaken?: boolean;
 }
 
 interface Guard {
@@ -103,8 +105,7 @@ export class RegisterServer implements Silence {
     const isHeldBack = this.guarded(key) !== undefined && change.grants !== false;
     if (this.#entry(key).version !== version || isHeldBack) return false;
     const { state, forgetAt, messages, nextChannel } = change;
-    this.swaps += 1;
-    const next = `${this.swaps}.${this.#random.whole(1, 1e6)}`;
+    const next = this.#next();
     this.#entries.set(key, { state, forgetAt, version: next });
     if (this.swaps % SWEEP_EVERY === 0) this.#sweep();
     for (const { channel, text } of messages) {
@@ -113,6 +114,14 @@ export class RegisterServer implements Silence {
     }
     const isBlind = this.#plan.blind > 0 && this.#random.chance(this.#plan.blind);
     return { version: isBlind ? '' : next, time: this.time };
+  }
+
+  overtake(key: string): Versioned {
+    const entry = this.#entry(key);
+    if (entry.version !== NONE && entry.isOvertaken !== true) {
+      this.#entries.set(key, { ...entry, version: this.#next(), isOvertaken: true });
+    }
+    return this.read(key);
   }
 
   scan(prefix: string): Scanned[] {
@@ -156,6 +165,11 @@ export class RegisterServer implements Silence {
   restore(): void {
     this.#entries = new Map(this.#backup);
     this.#guards.clear();
+  }
+
+  #next(): string {
+    this.swaps += 1;
+    return `${this.swaps}.${this.#random.whole(1, 1e6)}`;
   }
 
   #entry(key: string): Entry {

@@ -66,6 +66,8 @@ class Limit {
     });
 }
 
+type Overtaking = Required<Pick<Register, 'overtake'>>;
+
 export function limited(register: Register, clock: Clock, timeout: number): Register {
   const limit = new Limit(clock, timeout);
   const { within } = limit;
@@ -79,6 +81,9 @@ export function limited(register: Register, clock: Clock, timeout: number): Regi
     }),
     ...(register.swapMany && {
       swapMany: (swaps) => within('swapMany', answers(register.swapMany?.(swaps))),
+    }),
+    ...(register.overtake && {
+      overtake: (key) => within('overtake', (register as Overtaking).overtake(key)),
     }),
     ...(register.examine && {
       examine: () => within('examine', answers(register.examine?.())),

@@ -18,6 +18,8 @@ interface Entry {
   readonly state: string;
   readonly version: number;
   readonly forgetAt: Micros;
+  /** The version is that of an `overtake`. */
+  readonly isOvertaken?: boolean;
 }
 
 /** A register in the memory of this process. Instances that share the object share its locks. */
@@ -59,6 +61,15 @@ export class MemoryRegister implements Register {
       queueMicrotask(() => this.#listeners.get(channel)?.message(text));
     }
     return { version: `${this.#swaps}`, time };
+  }
+
+  async overtake(key: string): Promise<Versioned> {
+    const entry = this.#entry(key, this.#now());
+    if (entry.version !== 0 && entry.isOvertaken !== true) {
+      this.#swaps += 1;
+      this.#entries.set(key, { ...entry, version: this.#swaps, isOvertaken: true });
+    }
+    return this.read(key);
   }
 
   async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {

@@ -11,7 +11,8 @@
  * outcome is unknown, as an unanswered request's; its id makes repetition harmless (I3). A proposal
  * that changes nothing needs no swap: the read answers the commands that came before it began.
  *
- * After a swap, the state and its version are kept, so the next proposal needs no read.
+ * After a swap, the state and its version are kept, so the next proposal needs no read, and would
+ * win every race: a process that lost some overtakes it (`Register.overtake`).
  */
 import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
@@ -46,6 +47,8 @@ import { encode, fenceOf, forgetAt } from './state-codec.js';
 const BATCH_MAX = 2000;
 /** The commands of a proposal fail after so many lost races. */
 const ATTEMPTS_MAX = 100;
+/** After so many lost races, a proposal overtakes other processes, if the register can. */
+const LOST_MAX = 2;
 /** The pause after a lost race; later ones grow to 8 times this. */
 const PAUSE_MS = 2;
 /** The same for a proposal that lets other processes proceed. */
@@ -246,7 +249,7 @@ export class Proposals {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const kept = this.#keptFor(batch);
       let asked = batch.length;
-      const current = kept ?? (await this.#read(batch, isOwner));
+      const current = kept ?? (await this.#read(batch, isOwner, attempt - 1));
       // the version may have been handed over meanwhile
       if ('left' in current) return current;
       this.#current = undefined;
@@ -309,13 +312,15 @@ export class Proposals {
   /**
    * Commands that may yield let another process pass.
    * @param isOwner this process was about to change the key
+   * @param lost races in a row
    */
-  async #read(batch: readonly Pending[], isOwner: boolean): Promise<Current | Taken> {
+  async #read(batch: readonly Pending[], isOwner: boolean, lost: number): Promise<Current | Taken> {
     const { clock, register, turns } = this.#parts;
     const askedAt = clock.now();
     const mayPass = !isOwner && batch.every((one) => mayYield(one));
     if (!mayPass || register.readFree === undefined) {
-      return this.#loaded(checkedVersioned(await turns.read(this.#name)), askedAt);
+      const read = lost < LOST_MAX ? turns.read : turns.overtake;
+      return this.#loaded(checkedVersioned(await read(this.#name)), askedAt);
     }
     const isCalm = batch.every(({ command }) => command.op !== 'acquire');
     const read = await register.readFree(this.#name, leavingOf(batch), isCalm);

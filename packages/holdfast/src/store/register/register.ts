@@ -147,6 +147,14 @@ export interface Register {
   swapMany?(swaps: readonly Swap[]): Promise<readonly Swapped[]>;
 
   /**
+   * As `read`, and gives the state a new version, so every swap of an earlier one loses. A process
+   * calls it after it lost several races in a row: its next swap probably wins. It only reads if
+   * there is no state, or if the present version is that of another `overtake`: a swap comes
+   * between two of them.
+   */
+  overtake?(key: string): Promise<Versioned>;
+
+  /**
    * Until the returned function is called, receives states that came with messages to
    * `Change.nextChannel`, which then needs no read. Each must be proven to be that of its version.
    */

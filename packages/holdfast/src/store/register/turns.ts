@@ -3,7 +3,10 @@ import { Collector } from './collector.js';
 import type { PeerChange, PeerRegister, PeerVersioned } from './peers.js';
 import type { Swap, Swapped } from './register.js';
 
-export type Turns = Pick<PeerRegister, 'read' | 'swap'>;
+export interface Turns extends Pick<PeerRegister, 'read' | 'swap'> {
+  /** As `read`, if the register cannot overtake. */
+  readonly overtake: (key: string) => Promise<PeerVersioned>;
+}
 
 export function turnsOf(register: PeerRegister): Turns {
   const read = (key: string): Promise<PeerVersioned> => register.read(key);
@@ -14,6 +17,7 @@ export function turnsOf(register: PeerRegister): Turns {
   const swaps =
     register.swapMany && collect(swap, async (all) => (await register.swapMany?.(all)) ?? []);
   return {
+    overtake: (key) => register.overtake?.(key) ?? read(key),
     read: reads ?? read,
     swap: (key, version, change) => (swaps ?? swap)({ key, version, change }),
   };

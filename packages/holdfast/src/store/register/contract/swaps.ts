@@ -1,5 +1,5 @@
 /** Swaps: one winner, versions that are used once and never come back. */
-import { caseOf, check, expectState, put, type RegisterCase, sleep, to } from './case.js';
+import { caseOf, check, expectState, put, type RegisterCase, short, sleep, to } from './case.js';
 
 /** The swaps that race for one version, and how often. */
 const RACERS = 8;
@@ -77,6 +77,27 @@ const oneWins = caseOf('of concurrent swaps with one version, one wins', async (
   }
 });
 
+const overtakes = caseOf('`overtake` makes every swap of an earlier version lose', async (at) => {
+  const [one, other] = [await at.register(), await at.register()];
+  if (one.overtake === undefined) return;
+  const key = at.key();
+  const absent = await one.overtake(key);
+  check(absent.state === '', `a key without a state has the state ${short(absent.state)}`);
+  await put(other, key, to('theirs'));
+  check((await one.swap(key, absent.version, to('mine'))) === false, 'a first swap overwrote');
+  for (const state of ['first', 'second']) {
+    const earlier = await other.read(key);
+    const overtaken = await one.overtake(key);
+    check(overtaken.state === earlier.state, `it changed the state to ${short(overtaken.state)}`);
+    const swapped = await other.swap(key, earlier.version, to('late'));
+    check(swapped === false, 'a swap of an earlier version succeeded');
+    const again = await other.overtake?.(key);
+    check(again?.version === overtaken.version, 'a second one overtook the first one');
+    check((await one.swap(key, overtaken.version, to(state))) !== false, 'its own swap lost');
+    await expectState(other, key, state);
+  }
+});
+
 const separate = caseOf('swaps of different keys do not disturb each other', async (at) => {
   const registers = [await at.register(), await at.register()];
   const keys = Array.from({ length: KEYS }, () => at.key());
@@ -146,5 +167,16 @@ const forgotten = caseOf('no version comes back after a state was forgotten', as
 });
 
 export const SWAPS: readonly RegisterCase[] = [
-  ...[unknownKey, replaces, continues, lost, once, oneWins, separate, deleted, forgotten],
+  ...[
+    unknownKey,
+    replaces,
+    continues,
+    lost,
+    once,
+    oneWins,
+    overtakes,
+    separate,
+    deleted,
+    forgotten,
+  ],
 ];
