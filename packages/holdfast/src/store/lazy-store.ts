@@ -34,7 +34,7 @@ export class LazyStore implements Store {
   /** These members are on the way of each command, so they are the loaded store's. */
   shardOf: Store['shardOf'];
   post?: NonNullable<Store['post']>;
-  connection?: NonNullable<Store['connection']>;
+  connection: NonNullable<Store['connection']> = () => this;
   #loading: Promise<Store> | undefined;
 
   constructor(parts: LazyParts, prefix: string) {
@@ -123,12 +123,27 @@ export class LazyStore implements Store {
         this.#store = store;
         this.shardOf = store.shardOf;
         if (store.post !== undefined) this.post = store.post.bind(store);
-        if (store.connection !== undefined) this.connection = store.connection.bind(store);
+        this.connection = connectionOf(store, this);
       },
       () => undefined,
     );
     return loading;
   }
+}
+
+/**
+ * The connection of a loaded store. Commands that waited for the code are sent after this call, so
+ * the first connection has the name that they saw.
+ */
+function connectionOf(store: Store, name: object): () => unknown {
+  if (store.connection === undefined) return () => undefined;
+  const connection = store.connection.bind(store);
+  const first = connection();
+  if (first === undefined) return connection;
+  return () => {
+    const now = connection();
+    return now === first ? name : now;
+  };
 }
 
 function notLoaded(cause: unknown): string {

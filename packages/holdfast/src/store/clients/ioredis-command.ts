@@ -8,6 +8,7 @@
  * concern single commands, or if the program traces ioredis' commands.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
+import { connectionOf } from './ioredis-state.js';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
 
 interface Command {
@@ -25,7 +26,6 @@ type CommandClass = new (name: string, args: readonly string[], options: object)
 
 interface Client {
   readonly options: object;
-  readonly stream?: unknown;
   sendCommand(command: object): unknown;
   ping(): object;
 }
@@ -74,13 +74,13 @@ function scriptCommandOf(
       // arrays and texts of the exact size: they are most of what a call allocates
       this.args = [sha, `${keys.length}`].concat(keys, args);
       this.isTraced = true;
-      const { stream } = client;
+      const connection = connectionOf(client);
       // no methods: other libraries call them without the command
       this.resolve = (raw) => {
         this.isResolved = true;
-        to.answered(this.transformReply(raw), client.stream === stream);
+        to.answered(this.transformReply(raw), connectionOf(client) === connection);
       };
-      this.reject = (error) => to.failed(error, client.stream === stream);
+      this.reject = (error) => to.failed(error, connectionOf(client) === connection);
     }
 
     initPromise(): void {}

@@ -1,7 +1,7 @@
 /** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
-import { ioredisState } from './ioredis-state.js';
+import { connectionOf, ioredisState } from './ioredis-state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import { posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
@@ -69,7 +69,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),
 
     // the next connection repeats pending commands
-    connection: () => (client as { stream?: unknown }).stream,
+    connection: () => connectionOf(client),
 
     isReply: isErrorReply,
     blockedBy: () => blockingCommand(client),

@@ -104,4 +104,36 @@ describe('a lazy store', () => {
     expect([below.keysSent, acknowledging.keysSent]).toEqual([[], ['a']]);
     expect(lazy(false).store.acknowledged(terms)).toBeUndefined();
   });
+
+  it('has one connection from before it is loaded until that is replaced', async () => {
+    const { store, loads } = lazy();
+    let [connection, doubted]: [unknown, boolean] = ['first', false];
+    const told = Object.assign(new Recorder(), {
+      connection: () => (doubted ? undefined : connection),
+    });
+    const before = store.connection();
+    const answers = store.execute([inspect('a')]);
+    first(loads).loaded(told);
+    await Promise.all(answers);
+    expect(before).toBeDefined();
+    expect(store.connection()).toBe(before);
+    connection = 'second';
+    expect(store.connection()).toBe('second');
+    doubted = true;
+    expect(store.connection()).toBeUndefined();
+  });
+
+  const unknown = (): undefined => undefined;
+  it.each([
+    ['that cannot tell its connection', new Recorder()],
+    ['whose connection is not known', Object.assign(new Recorder(), { connection: unknown })],
+  ])('control: a store %s has none', async (_, told) => {
+    const { store, loads } = lazy();
+    const before = store.connection();
+    const answers = store.execute([inspect('a')]);
+    first(loads).loaded(told);
+    await Promise.all(answers);
+    expect(store.connection()).not.toBe(before);
+    expect(store.connection()).toBeUndefined();
+  });
 });
