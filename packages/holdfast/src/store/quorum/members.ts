@@ -9,7 +9,7 @@ import { Count, type Round } from './count.js';
 import { type Answer, Member, type MemberParts, textOf, type Trouble } from './member.js';
 import { refusalOf } from './refusals.js';
 import { verdictOf } from './restarts.js';
-import { ServerClocks } from './server-clocks.js';
+import { clockTrouble, ServerClocks } from './server-clocks.js';
 
 /** A clock that is off by more, in ms, is reported. */
 const CLOCK_OFF = 1000;
@@ -227,17 +227,13 @@ export class Members {
     return parts.length === 0 ? undefined : parts.join(', ');
   }
 
-  /**
-   * Why a lease of this length, in ms, cannot be judged: the clocks differ by more, and too few
-   * answer to tell which are right.
-   */
+  /** Why a lease of this length, in ms, cannot be judged: the clocks are not known well enough. */
   clockFailure(ttl: number): StoreFailure | undefined {
-    const spread = this.clocks.spread(this.#clock.now()) / 1000;
+    const at = this.#clock.now();
+    const spread = this.clocks.spread(at) / 1000;
     if (spread < ttl / 2) return undefined;
-    const message =
-      `the clocks of the servers differ by ${Math.round(spread)} ms, and too few servers answer ` +
-      `to tell which are right; a wrong clock counts as a failed server: ${this.describe()}`;
-    return new StoreFailure(message, 'unanswered', undefined);
+    const text = clockTrouble(spread, this.clocks.causes(at), ttl);
+    return new StoreFailure(`${text}: ${this.describe()}`, 'unanswered', undefined);
   }
 
   tooFew(agreed: number): StoreFailure {

@@ -19,6 +19,29 @@ interface Reading {
   readonly received: number;
 }
 
+interface Causes {
+  /** In µs. */
+  readonly apart: Micros;
+  /** In ms. */
+  readonly slowest: number;
+}
+
+/** Why the bounds are `spread` ms apart: too far for a lease of `ttl` ms. */
+export function clockTrouble(spread: number, { apart, slowest }: Causes, ttl: number): string {
+  const ms = Math.round(spread);
+  if (apart / 1000 > spread / 2) {
+    return (
+      `the clocks of the servers differ by ${ms} ms, and too few servers answer ` +
+      'to tell which are right; a wrong clock counts as a failed server'
+    );
+  }
+  return (
+    `answers of the servers took up to ${Math.round(slowest)} ms, so their clocks are known to ` +
+    `within ${ms} ms only, which is too little for a lease of ${ttl} ms; use a longer ttl, or ` +
+    'look for slow servers and a busy process'
+  );
+}
+
 export class ServerClocks {
   readonly #readings: (Reading | undefined)[];
   readonly #middle: number;
@@ -60,6 +83,19 @@ export class ServerClocks {
   /** The distance of the bounds, in µs. */
   spread(at: number): Micros {
     return Math.max(0, this.latest(at) - this.earliest(at));
+  }
+
+  /**
+   * The part of the distance, in µs, that the clocks make, and the longest answer, in ms. Without
+   * two servers' clocks that differ for certain, the answers make at least half of the distance.
+   */
+  causes(at: number): Causes {
+    const middle = ({ time, sent, received }: Reading): Micros =>
+      time + (at - (sent + received) / 2) * 1000;
+    const latest = this.#median(at, Number.POSITIVE_INFINITY, middle);
+    const earliest = this.#median(at, Number.NEGATIVE_INFINITY, middle);
+    const took = this.#readings.flatMap((one) => (one ? [one.received - one.sent] : []));
+    return { apart: latest - earliest, slowest: Math.max(0, ...took) };
   }
 
   /** How far a clock is ahead of the median, in ms; silent servers count as they were. */

@@ -55,7 +55,46 @@ describe('one wrong clock and one dead server of three', () => {
       code: 'HOLDFAST_REFUSED',
       message: expect.stringMatching(/server 2 .*its clock is off by -300000 ms/),
     });
+    expect((error as Error).message).toMatch(/the clocks of the servers differ by \d+ ms/);
     expect((error as Error).message).not.toMatch(/longer ttl|another/);
+  });
+});
+
+describe('slow answers, and clocks that agree', () => {
+  /** What a lock says whose lease is shorter than the answers take. */
+  async function refused(dead: readonly number[]): Promise<string> {
+    const one = open();
+    await clock.until(one.mutex('k').run(() => undefined));
+    for (const at of dead) (links[at] as Link).fate = () => 'lost';
+    await clock.advance(70_000);
+    for (const link of links) makeSlow(link, 90);
+    const error = await clock
+      .until(one.mutex('k').acquire({ ttl: 50, wait: 3000 }))
+      .catch((reason: unknown) => reason as Error);
+    return (error as Error).message;
+  }
+
+  /** Each answer comes later. */
+  function makeSlow(link: Link, ms: number): void {
+    for (const name of ['prepare', 'accept'] as const) {
+      const send = link[name].bind(link) as (...args: unknown[]) => Promise<unknown>;
+      const slow = async (...args: unknown[]): Promise<unknown> => {
+        const vote = await send(...args);
+        await new Promise<void>((resolve) => void clock.after(ms, resolve));
+        return vote;
+      };
+      Object.assign(link, { [name]: slow });
+    }
+  }
+
+  it.each([
+    ['all servers', []],
+    ['a majority', [2]],
+  ])('are the reason that is told (%s)', async (_, dead) => {
+    const text = await refused(dead);
+    expect(text).toMatch(/took up to 9\d ms, so their clocks are known to within \d+ ms only/);
+    expect(text).toMatch(/a lease of 50 ms; use a longer ttl, or look for slow servers/);
+    expect(text).not.toMatch(/differ|is off/);
   });
 });
 
