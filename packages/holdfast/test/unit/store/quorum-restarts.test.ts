@@ -90,6 +90,19 @@ describe('a server that restarts from an older snapshot', () => {
     expect(await twice('neighbour:')).toBe(false);
   });
 
+  // no check overwrites the marker: each vote compares it with the boot
+  it('does not vote for processes that used it before', async () => {
+    const [one, other] = [open(), open()];
+    await granted(one, 'first');
+    await granted(other, 'first of the other');
+    for (const server of servers) server.save();
+    silent(one, 3, 4);
+    expect(await granted(one, 'k')).toBe(true);
+    restart('saved', 1, 2);
+    silent(other, 0);
+    expect(await granted(other, 'k')).toBe(false);
+  });
+
   it('votes at once if it is durable', async () => {
     const one = open('holdfast:', true);
     await granted(one, 'a');
