@@ -24,7 +24,7 @@ const KEYS_EACH = 2000;
 const ROUNDS = { quick: 1, full: 25 };
 const TERMS = '30000 60000 8 0 30000 1000 30000 1 1';
 
-/** A call of a script; the fence is that of the first acquisition of the key. */
+/** A call of a script; the fence or generation is that of the first call for the key. */
 interface Call {
   readonly script: string;
   readonly keys: readonly string[];
@@ -63,6 +63,13 @@ const off = (file: string, condition: string): Case['edit'] => [
   `if ${condition}`,
   'if false',
 ];
+const atBarrier =
+  (script: string, count: number, ...words: readonly (string | number)[]): Step =>
+  (key, generation) => ({
+    script,
+    keys: [`${key}:g`, `${key}:ga`, `${key}:gp`, `${key}:gx`],
+    words: [key, 'barrier', count, generation || 0, 30_000, 60_000, 'c', 't', ...words],
+  });
 const CASES: readonly Case[] = [
   {
     name: 'take: a new mutex',
@@ -150,6 +157,25 @@ const CASES: readonly Case[] = [
     measured: step('poll', () => [30_000, 60_000, 1000, 'a.2']),
   },
   {
+    name: 'asleep: a parked waiter is asked for',
+    edit: off('asleep', 'seen and not is_plain'),
+    before: [
+      acquire('a.1'),
+      park('a.1', 'a.2'),
+      acquire('b.1'),
+      park('b.1', 'b.2'),
+      // the resource is kept for long
+      step('poll', () => [30_000, 300_000, 1000, 'b.2']),
+    ],
+    measured: step('poll', () => [30_000, 300_000, 1000, 'a.2']),
+  },
+  {
+    name: 'stay: a party keeps its arrival alive',
+    edit: off('stay', 'seen and #ids == 1'),
+    before: [atBarrier('watch', 3), atBarrier('arrive', 3, 'a.1', 1)],
+    measured: atBarrier('watch', 0, 'a.1'),
+  },
+  {
     name: 'inspect: the only lease',
     edit: off('inspect', 'is_plain'),
     before: [acquire('a.1')],
@@ -179,6 +205,9 @@ export async function printShortPaths({ server, quick }: Settings): Promise<void
   }
 }
 
+/** The first time in a reply: a fence, or the generation of a new gate. */
+const firstTime = (reply: unknown): string => /\b\d{16}\b/.exec(String(reply))?.[0] ?? '';
+
 /** The µs of the measured script for one key. */
 async function timeOf(redis: Redis, one: Case, isShort: boolean): Promise<number> {
   const keys = Array.from({ length: KEYS_EACH }, (_, at) => `bench:short:${at}`);
@@ -187,9 +216,9 @@ async function timeOf(redis: Redis, one: Case, isShort: boolean): Promise<number
   for (const step of one.before) {
     const replies = await send(
       redis,
-      keys.map((key) => step(key, '')),
+      keys.map((key, at) => step(key, fences[at] ?? '')),
     );
-    if (fences.length === 0) fences = replies.map((reply) => (reply as string).split(' ')[1] ?? '');
+    if (fences.length === 0) fences = replies.map(firstTime);
   }
   const calls = keys.map((key, at) => one.measured(key, fences[at] ?? ''));
   const all = one.together === true ? [joined(calls)] : calls;

@@ -26,8 +26,10 @@ import { processOf, type Times } from './processes.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
-/** The polls of all parked waiters in a period. */
+/** The polls of all parked waiters in a period, while no pause is the longest. */
 const PARKED_POLLS = 64;
+/** As at a gate: no other waiter depends on the polls of a parked one. */
+const PARKED_PERIODS_MAX = 20;
 /** So many places get one period more; the first ones get none. */
 const PLACES = 8;
 const PERIODS_MAX = 16;
@@ -73,7 +75,9 @@ export function parkedPause(
   retention: number,
 ): number {
   const share = Math.floor(parked / (PARKED_POLLS * own));
-  return Math.min(PERIODS_MAX, share, Math.floor(retention / (4 * period))) * period;
+  // its entry is renewed by the second poll after half of the retention
+  const longest = Math.floor((3 * retention) / (8 * period));
+  return Math.min(PARKED_PERIODS_MAX, share, longest) * period;
 }
 
 export function askPaused(resource: Resource, context: CommandContext): void {

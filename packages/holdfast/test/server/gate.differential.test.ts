@@ -9,7 +9,13 @@ import { DifferentialServer, SEED } from '../support/differential-server.js';
 import { faulty } from '../support/faults.js';
 import { GateDifferential, loadGateScripts } from '../support/gate-differential.js';
 import { GATE_FAULTS } from '../support/gate-faults.js';
-import { type GateStep, gateTraffic, longHistory, watchedAgain } from '../support/gate-traffic.js';
+import {
+  type GateStep,
+  gateTraffic,
+  longHistory,
+  stays,
+  watchedAgain,
+} from '../support/gate-traffic.js';
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 const RUNS = 300;
@@ -77,6 +83,10 @@ describe.each(SERVERS)('gates on %s', (name) => {
   it('the scripts and the engine agree on a history longer than the retention', async () => {
     await server.using({}, (differential) => differential.run(longHistory(70)));
   });
+
+  it('the scripts and the engine agree on arrivals that stay alive', async () => {
+    await server.using({}, (differential) => differential.run(stays));
+  });
 });
 
 describe('the differential test of gates detects', () => {
@@ -84,6 +94,10 @@ describe('the differential test of gates detects', () => {
   afterAll(() => server.stop());
 
   it.each(GATE_FAULTS.map((one) => [one.name, one] as const))('%s', (_, fault) =>
-    server.finds(faulty(fault), gateTraffic, FAULT_RUNS, [longHistory(70), [...watchedAgain]]),
+    server.finds(faulty(fault), gateTraffic, FAULT_RUNS, [
+      longHistory(70),
+      [...watchedAgain],
+      [...stays],
+    ]),
   );
 });

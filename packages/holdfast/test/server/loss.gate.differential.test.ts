@@ -12,6 +12,7 @@ import {
   GATE_LOSS_FAULTS,
   type LossyGateStep,
   lossyGateTraffic,
+  lostStay,
   lostWait,
 } from '../support/gate-loss.js';
 
@@ -50,6 +51,6 @@ describe('the differential test of lost gates detects', () => {
     {
       timeout: 300_000,
     },
-    (_, fault) => server.finds(faulty(fault), lossyGateTraffic, FAULT_RUNS, [lostWait]),
+    (_, fault) => server.finds(faulty(fault), lossyGateTraffic, FAULT_RUNS, [lostWait, lostStay]),
   );
 });

@@ -68,13 +68,54 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   ]),
   fault('asleep: a waiter is asked for, and forgotten', [
     asleep,
-    'till - now < retention * 500',
+    'own[TILL] - now < retention * 500',
     'false',
   ]),
   fault('asleep: one that is no longer asked for stays', [
     asleep,
-    'if till <= now then',
-    'if false then',
+    'near[first][TILL] <= now',
+    'false',
+  ]),
+  fault('asleep: a waiter that is asked for keeps its place', [
+    asleep,
+    'if last ~= id',
+    'if false',
+  ]),
+  fault('asleep: a waiter that is asked for is forgotten as before', [
+    asleep,
+    '  e[TILL] = now + retention * 1000\n',
+    '',
+  ]),
+  fault('asleep: the one before still names the waiter', [
+    asleep,
+    'before[NEWER], changed[older] = newer, before',
+    '',
+  ]),
+  fault('asleep: the one behind still names the waiter', [
+    asleep,
+    'after[OLDER], changed[newer] = older, after',
+    '',
+  ]),
+  fault('asleep: the waiter stays the first', [asleep, 'else first = newer end', 'end']),
+  fault('asleep: the last one names nobody', [
+    asleep,
+    'near[last][NEWER], changed[last] = id, near[last]',
+    '',
+  ]),
+  fault('asleep: the waiter names the one behind it', [
+    asleep,
+    "e[OLDER], e[NEWER] = last, ''",
+    'e[OLDER] = last',
+  ]),
+  fault('asleep: the last waiter stays the last', [
+    asleep,
+    'cmsgpack.pack(first, id, parked)',
+    'cmsgpack.pack(first, last, parked)',
+  ]),
+  fault('asleep: the waiters are counted again', [
+    asleep,
+    'cmsgpack.pack(first, id, parked)',
+    'cmsgpack.pack(first, id, parked + 1)',
   ]),
   fault('asleep: a pause does not count for the silence', [
     asleep,
@@ -111,8 +152,8 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('poll: a process of many parked waiters pauses', [poll, '64 * #ids', '64']),
   fault('poll: a parked waiter is forgotten in its pause', [
     poll,
-    'math.min(16, share, math.floor(retention / (4 * period)))',
-    'math.min(16, share)',
+    'math.min(20, share, math.floor(3 * retention / (8 * period)))',
+    'math.min(20, share)',
   ]),
   fault('poll: a pause is not recorded', [
     poll,

@@ -17,6 +17,8 @@ import { GATE_KEYS, gateCommandOf, LIVE_CHANNELS } from './gate-traffic.js';
 
 const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[5])\n';
 const OPS = ['arrive', 'watch', 'endGeneration'] as const;
+/** The short paths of the scripts. */
+const SHORT: Record<string, string> = { watch: 'short/stay.lua' };
 const SYNC = 'gate-differential-sync';
 
 /** The complete stored state of a gate in one format for both sides. */
@@ -89,7 +91,9 @@ export async function loadGateScripts(
   for (const op of OPS) {
     const script = scriptOf(op);
     const own = Object.fromEntries(
-      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === script),
+      Object.entries(replace).filter(
+        ([file]) => file.startsWith('lib/') || file === (file.includes('/') ? SHORT[op] : script),
+      ),
     );
     const { source } = loadScript(`${FOLDER}${script}`, {
       replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
@@ -193,10 +197,12 @@ export class GateDifferential {
     };
     for (const step of steps) {
       const lost = step.lost ?? [];
+      // callers know the generation from before a loss
+      const known = engine.gates.get(step.command.key);
       for (const one of lost) if (lose(engine, one)) this.#count(`lost ${one.part}`);
       const gate = engine.gates.get(step.command.key);
       now += step.elapsed === 'to the next due time' ? (gate?.next(now) ?? 0) : step.elapsed;
-      apply(gateCommandOf(step, gate), lost);
+      apply(gateCommandOf(step, gate ?? known), lost);
     }
     // The command acts on the lost keys.
     for (const key of GATE_KEYS) apply(look(key), []);

@@ -6,6 +6,7 @@ const watch = 'watch.lua';
 const endGeneration = 'endGeneration.lua';
 const args = 'lib/gate-arguments.lua';
 const gate = 'lib/gate.lua';
+const stay = 'short/stay.lua';
 
 function fault(name: string, file: string, from: string, to: string): Fault {
   return { name: `${file}: ${name}`, edits: [[file, from, to]] };
@@ -156,4 +157,24 @@ export const GATE_FAULTS: readonly Fault[] = [
     '{ gate, arrivals, past, expiries }',
     '{ gate, arrivals, past }',
   ),
+  fault('an old generation is kept alive', stay, 'generation ~= current or', ''),
+  fault('the end of a barrier does not move', stay, ' or till > ends', ''),
+  fault('an expiry is not noticed', stay, ' or tonumber(at) <= now', ''),
+  fault('< for <= at the expiry', stay, 'tonumber(at) <= now', 'tonumber(at) < now'),
+  fault('a stranger is kept alive', stay, "'XX', 'GT'", "'GT'"),
+  fault('a renewal may shorten an arrival', stay, "'XX', 'GT', 'CH'", "'XX', 'CH'"),
+  fault('the next expiry is the old one', stay, 'moved > 0 and first == id', 'false'),
+  fault(
+    'the next expiry is the own one',
+    stay,
+    'math.min(till, tonumber(next_at) or till)',
+    'till',
+  ),
+  fault('the next expiry is that of any arrival', stay, ' and first == id', ''),
+  fault('another one may have moved', stay, 'moved > 0 and first == id', 'first == id'),
+  fault('those who wait are not counted', stay, "redis.call('HLEN', gate) - 1", '0'),
+  fault('only one of several arrivals stays', stay, '#ids == 1', '#ids > 0'),
+  fault('another kind is kept alive', stay, "kind == 'barrier' and", ''),
+  fault('another count is accepted', stay, 'and count == 0 and', 'and'),
+  fault('a channel is not stored', stay, "(channel == '' or known == token)", 'true'),
 ];

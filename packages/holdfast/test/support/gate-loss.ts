@@ -62,7 +62,21 @@ export const lostWait: LossyGateStep[] = [
   step({ op: 'watch', ...latch, ids: [], ...waits }, 'arrivals'),
 ];
 
+const barrier = { ...latch, key: 'a barrier', kind: 'barrier', count: 2 } as const;
+const partOf = (command: GateCommand, ...parts: GateLoss['part'][]): LossyGateStep => ({
+  ...step(command),
+  when: command.op === 'watch' && command.count > 0 ? 'zero' : 'current',
+  lost: parts.map((part) => ({ key: barrier.key, part })),
+});
+/** A party keeps its arrival alive at a barrier that loses its arrivals. */
+export const lostStay: LossyGateStep[] = [
+  partOf({ op: 'watch', ...barrier, ids: [], ...waits }),
+  partOf({ op: 'arrive', ...barrier, id: 'a', by: 1, ...waits }),
+  partOf({ op: 'watch', ...barrier, count: 0, ids: ['a'], ...waits }, 'arrivals'),
+];
+
 const gate = 'lib/gate.lua';
+const stay = 'short/stay.lua';
 
 /** Faults in the handling of lost keys. */
 export const GATE_LOSS_FAULTS: readonly Fault[] = [
@@ -83,4 +97,9 @@ export const GATE_LOSS_FAULTS: readonly Fault[] = [
   ]),
   fault('gate loss: the channels of a lost gate count', [gate, 'g, known = nil, nil', 'g = nil']),
   fault('gate loss: the remaining keys are used', ['watch.lua', '  delete_rest()\n', '']),
+  fault('gate loss: a lone arrival stays without the others', [
+    stay,
+    "redis.call('HLEN', arrivals) ~= arrived",
+    'false',
+  ]),
 ];

@@ -144,3 +144,25 @@ export const watchedAgain: readonly GateStep[] = (() => {
     step(5000, 'zero', { op: 'watch', ids: [] }),
   ];
 })();
+
+/** Two parties of a barrier keep their arrivals alive, one after the other. */
+export const stays: readonly GateStep[] = (() => {
+  const base = { key: GATE_KEYS[1] as string, kind: 'barrier', generation: 0, retention: 1000 };
+  const step = (elapsed: number, when: When, more: object): GateStep => {
+    const command = { ...base, ttl: 1000, channel: '', token: '', ...more } as GateCommand;
+    return { elapsed, when, command };
+  };
+  const stay = (id: string, elapsed: number, ttl = 1000): GateStep =>
+    step(elapsed, 'current', { op: 'watch', count: 0, ids: [id], ttl });
+  return [
+    step(1, 'zero', { op: 'watch', count: 3, ids: [] }),
+    step(1, 'current', { op: 'arrive', count: 3, id: 'a1', by: 1 }),
+    step(1000, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
+    stay('a1', 1000),
+    stay('a1', 1000),
+    stay('a2', 1000, 900),
+    stay('a2', 300_000),
+    stay('a1', 1000),
+    stay('a2', 300_000),
+  ];
+})();

@@ -292,6 +292,27 @@ const asleep: readonly Named[] = [
     ],
   ],
   [
+    'parked waiters are asked for out of order: between two, the first, before the last, the last',
+    [
+      ...[0, 1, 2, 3, 4, 5].flatMap((at) => park(`q${at}`, 10_000)),
+      keptFor('q5.w', 10_000, 6 * SECOND),
+      ...['q2', 'q0', 'q5', 'q1', 'q3', 'q4'].map((name) => keptFor(`${name}.w`, 10_000, 10)),
+      keptFor('q2.w', 10_000, 6 * SECOND),
+      ...['q0', 'q1', 'q4', 'q4'].map((name) => keptFor(`${name}.w`, 10_000, 10)),
+    ],
+  ],
+  [
+    'the first and the only parked waiter is asked for',
+    [
+      ...park('q0', 10_000),
+      ...Array.from({ length: 8 }, () => keptFor('q0.w', 10_000, 3 * SECOND)),
+      ...park('q1', 10_000),
+      keptFor('q0.w', 10_000, 6 * SECOND),
+      keptFor('q1.w', 10_000, 10),
+      ...Array.from({ length: 6 }, (_, at) => keptFor(`q${at % 2}.w`, 10_000, 3 * SECOND)),
+    ],
+  ],
+  [
     'a poll drops a parked waiter that is no longer asked for',
     [
       ...park('q0', 10_000),

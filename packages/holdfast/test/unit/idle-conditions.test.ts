@@ -111,9 +111,9 @@ describe('the pause of a process', () => {
     expect(polls.slice(0, 5)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('is at most 16 periods, and a quarter of the retention', () => {
-    expect(parkedPause(1e6, 1, 1000, 3_600_000)).toBe(16_000);
-    expect(parkedPause(1e6, 1, 1000, 20_000)).toBe(5000);
-    expect(parkedPause(1e6, 1, 1000, 3000)).toBe(0);
+  it('is at most 20 periods, and three eighths of the retention', () => {
+    expect(parkedPause(1e6, 1, 1000, 3_600_000)).toBe(20_000);
+    expect(parkedPause(1e6, 1, 1000, 20_000)).toBe(7000);
+    expect(parkedPause(1e6, 1, 1000, 2500)).toBe(0);
   });
 });

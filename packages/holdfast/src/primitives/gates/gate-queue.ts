@@ -1,6 +1,6 @@
 /**
  * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
- * third of the lifetime of their arrivals (half if many wait), and once in each period: a lost push
+ * third of the lifetime of their arrivals (0.6 if many wait), and once in each period: a lost push
  * delays them by no more (I5). A period is a claim window, or longer if many processes wait:
  * together they send about `POLLS` polls in a claim window ([decision
  * 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
@@ -48,7 +48,7 @@ export class GateQueue {
     if (this.rest === 0) return Math.min(claimWindow, ttl / 3);
     // those that began to wait together do not poll together
     this.#luck ??= randomSource.fraction();
-    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), ttl * (0.4 + 0.1 * this.#luck));
+    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), ttl * (0.5 + 0.1 * this.#luck));
   }
 
   /** The longest period of a process in a crowd, in ms; 0 without a crowd. */

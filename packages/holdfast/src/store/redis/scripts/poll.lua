@@ -61,7 +61,7 @@ end
 
 local function parked_pause(parked)
   local share = math.floor(parked / (64 * #ids))
-  return math.min(16, share, math.floor(retention / (4 * period))) * period
+  return math.min(20, share, math.floor(3 * retention / (8 * period))) * period
 end
 
 local function first_waiters()

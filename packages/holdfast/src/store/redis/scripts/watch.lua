@@ -23,6 +23,7 @@
 local channel = ARGV[7]
 local token = ARGV[8]
 local ids = { unpack(ARGV, 9) }
+--- @include "short/stay.lua"
 --- @include "lib/gate.lua"
 
 if not g then

@@ -1,3 +1,4 @@
+--- @include "lib/gate-peek.lua"
 --- @include "lib/clock.lua"
 --- @include "lib/publish.lua"
 -- Gates: the functions of engine/gate.ts.
@@ -18,7 +19,6 @@
 -- counted there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
-local seen, known = unpack(redis.call('HMGET', gate, 's', 'c:' .. channel))
 local g
 if seen then
   g = { broken = {} }
