@@ -1,6 +1,9 @@
 /**
  * What `list` costs: locks a second, the processor time of the client and of the server for each
- * lock, and the longest call of the server. Another process holds the locks.
+ * lock, and the longest call of the server. Another process holds the locks. The server's own time
+ * of a call (SLOWLOG, INFO latencystats) is a wall time: it contains the moments in which other
+ * programs had its core. So a second list sends one command at a time, and takes the processor time
+ * of the server for each.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { connected } from './connected.js';
 import { type Kind, startSite } from './scale/sites.js';
 import type { ServerName } from 'holdfast-testkit';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import type { Settings } from './settings.js';
 
 const TTL_MS = 3_600_000;
@@ -20,6 +23,10 @@ const SIZES: Partial<Record<Kind, readonly number[]>> = {
   one: [100_000, 1_000_000],
   quorum: [10_000, 100_000],
 };
+/** Locks of the list that sends one command at a time. */
+const ONE_BY_ONE = 50_000;
+const READINGS = 200;
+const PAGES_MIN = 10;
 const QUICK: typeof SIZES = { one: [10_000], quorum: [1000] };
 
 /** `npm run bench -- --list` */
@@ -68,8 +75,55 @@ async function printList(kind: Kind, server: ServerName, count: number): Promise
   const shares = await redis.info('latencystats');
   const evalsha = /^latency_percentiles_usec_evalsha:(.*)$/m.exec(shares)?.[1] ?? '';
   console.log(`    µs of a call for up to 128 locks: ${evalsha.trim()}`);
+  await printProcessorTimes(kind, ports);
   holder.kill();
   for (const client of clients) client.disconnect();
+}
+
+/** The longest time that one command of a list took of the server's processor. */
+async function printProcessorTimes(kind: Kind, ports: readonly number[]): Promise<void> {
+  if (kind !== 'one') return;
+  const { clients, holdfast } = connected(ports);
+  const [redis] = clients as [Redis];
+  const observer = new Redis({ host: '127.0.0.1', port: ports[0] as number });
+  const cpu = async (): Promise<number> => cpuOf(await observer.info('cpu'));
+  // what the reading itself takes
+  const readings: number[] = [];
+  for (let at = 0; at < READINGS; at++) readings.push(-(await cpu()) + (await cpu()));
+  const own = median(readings);
+  const times = new Map<string, number[]>();
+  const send = redis.sendCommand.bind(redis);
+  let last: Promise<unknown> = Promise.resolve();
+  redis.sendCommand = (command, stream) => {
+    const mine = last.then(async () => {
+      const before = await cpu();
+      await Promise.resolve(send(command, stream)).catch(() => undefined);
+      const all = times.get(command.name) ?? [];
+      times.set(command.name, [...all, (await cpu()) - before - own]);
+    });
+    last = mine;
+    return command.promise;
+  };
+  let found = 0;
+  for await (const { holderCount } of holdfast.list()) {
+    found += holderCount;
+    if (found >= ONE_BY_ONE) break;
+  }
+  await last;
+  for (const [name, all] of times) {
+    if (all.length < PAGES_MIN) continue;
+    const sorted = all.toSorted((a, b) => a - b);
+    const at = (part: number): string => `${sorted[Math.floor(part * (sorted.length - 1))]}`;
+    console.log(
+      `    ${name}, ${all.length} times one at a time, µs of the server's processor: ` +
+        `p50 ${at(0.5)}, p99 ${at(0.99)}, at most ${at(1)}`,
+    );
+  }
+  for (const client of [observer, ...clients]) client.disconnect();
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** The processor time of the server, in µs. */

@@ -1,7 +1,8 @@
 /**
  * Whether an overload feeds itself: many processes hand one lock on, first with the machine for
  * themselves and then beside busy loops. What each grant costs is counted, on one server and on a
- * quorum of three. The rate is a wall time, so it stands beside the share of the processor.
+ * quorum of three. The rate is a wall time, so it stands beside the processor time that the
+ * contenders and the servers got in a second: the rate may fall by that factor, and no more.
  */
 import { spawn } from 'node:child_process';
 import { execPath } from 'node:process';
@@ -29,6 +30,8 @@ interface Counted {
   readonly commands: number;
   readonly inner: number;
   readonly server: number;
+  /** Processor time of the contenders and of the servers, in cores. */
+  readonly cores: readonly [contenders: number, servers: number];
   /** Calls of scripts, and of the commands in them, for each grant. */
   readonly scripts: string;
   readonly calls: string;
@@ -62,7 +65,8 @@ export async function printOverload({ kinds, server, quick }: Settings): Promise
         const counts = { commands: of(change.commands), inner: of(change.inner) };
         const texts = { calls, scripts: perOne(scripts, result.done) };
         const ms = seconds * 1000;
-        return { ...counts, ...texts, grants: result.done, ms, server: of(change.cpu) };
+        const cores = [result.cpu / ms / 1000, change.cpu / ms / 1000] as const;
+        return { ...counts, ...texts, grants: result.done, ms, server: of(change.cpu), cores };
       };
       // the first turn opens the wake connections
       await once();
@@ -75,6 +79,7 @@ export async function printOverload({ kinds, server, quick }: Settings): Promise
         const ratio = (name: 'commands' | 'inner'): string =>
           `${(loaded[name] / quiet[name]).toFixed(2)} x ${name}`;
         console.log(`    of quiet: ${ratio('commands')}, ${ratio('inner')}`);
+        console.log(`    of quiet: ${rateBesideShare(quiet, loaded)}`);
       } catch (error) {
         console.log(`  ${kind}, ${count}, loaded: ${String(error)}`);
       } finally {
@@ -82,6 +87,16 @@ export async function printOverload({ kinds, server, quick }: Settings): Promise
       }
     }
   }
+}
+
+/** By which factors the rate and the processor time in a second fell. */
+function rateBesideShare(quiet: Counted, loaded: Counted): string {
+  const fell = (of: (one: Counted) => number): number => of(loaded) / of(quiet);
+  const rate = fell(({ grants, ms }) => grants / ms);
+  const share = fell(({ cores: [contenders, servers] }) => contenders + servers);
+  const [contenders, servers] = [fell(({ cores }) => cores[0]), fell(({ cores }) => cores[1])];
+  const parts = `contenders ${contenders.toFixed(2)} x, servers ${servers.toFixed(2)} x`;
+  return `${rate.toFixed(2)} x rate, ${share.toFixed(2)} x processor (${parts})`;
 }
 
 /** The names of the scripts by their hashes. */
@@ -101,8 +116,10 @@ function print(kind: string, count: number, state: string, of: Counted): void {
   const { grants, ms, calls, commands, inner, scripts, server } = of;
   const each = `${commands.toFixed(2)} commands, ${inner.toFixed(1)} inner`;
   const rate = `${Math.round((grants * 1000) / ms)} grants a second`;
+  const [contenders, servers] = of.cores.map((one) => one.toFixed(2));
   console.log(`    scripts: ${scripts}; calls: ${calls}`);
   console.log(
     `  ${kind}, ${count}, ${state}: ${each}, ${server.toFixed(0)} µs of the servers, ${rate}`,
   );
+  console.log(`    cores in use: ${contenders} of the contenders, ${servers} of the servers`);
 }

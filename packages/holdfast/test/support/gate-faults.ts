@@ -175,6 +175,6 @@ export const GATE_FAULTS: readonly Fault[] = [
   fault('those who wait are not counted', stay, "redis.call('HLEN', gate) - 1", '0'),
   fault('only one of several arrivals stays', stay, '#ids == 1', '#ids > 0'),
   fault('another kind is kept alive', stay, "kind == 'barrier' and", ''),
-  fault('another count is accepted', stay, 'and count == 0 and', 'and'),
+  fault('another count is accepted', stay, ' and count == 0', ''),
   fault('a channel is not stored', stay, "(channel == '' or known == token)", 'true'),
 ];
