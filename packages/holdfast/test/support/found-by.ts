@@ -8,6 +8,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'poll: a queued id does not join its owner',
   ],
   'a waiter whose process becomes silent at that microsecond': [
+    'short release: the queue is not served',
     'liveness: a process is silent one microsecond too late',
     'short grant: a silent process is granted',
   ],
@@ -19,7 +20,10 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'park: an acquisition abandoned while queued drops the signal',
   ],
   'a signalled waiter that is withdrawn': ['release: a withdrawal drops the signal'],
-  'a signalled waiter that is dead when its turn comes': ['plain: a lease with signals is plain'],
+  'a signalled waiter that is dead when its turn comes': [
+    'serve: a dead waiter drops the signal',
+    'plain: a lease with signals is plain',
+  ],
   'a signalled waiter that has its lease and asks again': [
     'park: the reply to a grant omits its signal',
   ],
@@ -28,6 +32,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'force: only the first process is notified',
   ],
   'a grant and a new place after the clock stepped back': [
+    'short grant: a process without waiters stays',
     'short acquire: the queue has no expiry',
     'short grant: the fence is the time',
     'short inspect: waiters are not shown',
@@ -42,6 +47,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'resize: one of several holds exceeds the weight of the lease',
   ],
   'a waiter of an owner, with others behind it': [
+    'plain: a queue with other waiters becomes plain',
     'plain: a queue with a heavy waiter, an owner or a signal counts as plain',
   ],
   'a parking owner with two holds': ['park: a lease with several holds is accepted'],
@@ -57,6 +63,8 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
   'the only lease of a mutex, which has ended': ['short renewal: an expired lease is restored'],
   'a shorter ttl for the only lease': ['short renewal: the lease becomes shorter'],
   'a turn behind a waiter of the same process': [
+    'short grant: a root has the same hand-offs if it is alone',
+    'short grant: no fences are reserved',
     'short inspect: the last fence is shown as the fence of the lease',
     'short turn: the next root overtakes the queue',
     'short turn: two roots of a process are counted as one',
@@ -89,6 +97,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'short turn: the ticket of the next root is forgotten',
   ],
   'fair waiters of a process with a channel, and a repeat': [
+    'short grant: the push has no token',
     'short acquire: a waiter keeps its old channel and token',
     'short acquire: the other waiters of its process are forgotten',
   ],
@@ -146,6 +155,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'poll: a process pauses again after a grant',
   ],
   'a process pauses again with another period, and after another request': [
+    'acquire: the only lease is not ahead',
     'plain: a request ends a pause',
     'poll: a pause is a part of a ms',
     'poll: a process pauses again for less than a period',
@@ -180,7 +190,78 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'wait: a lease that has ended is not noticed',
   ],
   'a lease that ended unclaimed: paused processes are asked, and are silent soon': [
+    'short grant: it lasts the whole ttl',
     'liveness: a lapsed claim has no effect',
     'processes: no waiter is asked after a lapse',
   ],
+  'the holder asks again, for a longer retention': ['short acquire: the holder joins the queue'],
+  'a lease that has ended is inspected, with others and alone': [
+    'inspectMany: an expired lease is shown',
+    'short inspect: an ended lease is shown',
+  ],
+  'a lease that has ended asks again, and another one waits': [
+    'short acquire: a lease that has ended is granted again',
+  ],
+  'the only lease of a mutex, which has ended, and others': ['renewMany: revives'],
+  'a waiter of a mutex, and others': ['renewMany: the id is not compared'],
+  'a channel for the second hold of a lease': [
+    'renew: the channel of a hold becomes that of the first one',
+  ],
+  'a fair root behind one of two leases': ['acquire: one of several leases is ahead'],
+  'a lease whose reserved fences are given back': [
+    'release: reserved fences stay reserved in the ordinary case',
+  ],
+  'an acquisition that joins while the permits of an expired lease are free': [
+    'acquire: a join does not serve the queue',
+  ],
+  'an acquisition without a wait, whose owner is next in the queue': [
+    'acquire: an acquisition that does not wait does not join',
+  ],
+  'a wrong capacity while the permits of an expired lease are free': [
+    'acquire: a mismatch does not serve the queue',
+  ],
+  'a waiter above a lowered capacity that asks when its turn comes': [
+    'acquire: a waiter above the capacity gets a plain refusal',
+  ],
+  'an owner with more holds than an inspection shows, and one above the weight of its lease': [
+    'inspect: more holds than the limit',
+  ],
+  'waiters above a lowered capacity, and one that fits': [
+    'serve: a waiter above the capacity blocks the queue',
+  ],
+  'a hold that expires beside another one, and a waiter for its permits': [
+    'holders: a lease keeps the weight of a released hold',
+    'holds: the weight of a released hold stays in use',
+  ],
+  'a lower weight for one of several holds': [
+    'holders: each hold gets the weight of the lease',
+    'resize: other holds change too',
+    'resize: a change that the other holds refuse is not noted',
+  ],
+  'a turn whose next root has a lease already': [
+    'holders: reserved fences of other leases are freed',
+    'turn: a holder is queued',
+  ],
+  'turns of unknown, queued and parked roots': [
+    'short turn: a root with another fence ends',
+    'plain: the time of the grant is forgotten',
+  ],
+  'a lower weight, which is still above a lowered capacity': [
+    'resize: a lower weight needs free permits',
+  ],
+  'a hold that gets the weight of its lease': [
+    'resize: one of several holds keeps its old weight',
+    'resize: the weight of the lease is taken for the weight of each hold',
+  ],
+  'a higher capacity for a root of a semaphore that is held': [
+    'capacity: leases are granted beside a root',
+    'capacity: a root becomes one of many',
+  ],
+  'the holder of a lease with hand-offs asks again': ['short acquire: a lease has its last fence'],
+  'a release of a lease that has ended': ['short release: an expired lease is released'],
+  'a turn that used some of the reserved fences': ['short turn: used fences become free'],
+  'a turn that used more fences than were reserved': [
+    'short turn: used fences beyond the reserved ones count',
+  ],
+  'a late duplicate of a signal': ['signal: a late duplicate gets the reply of the last signal'],
 };

@@ -5,6 +5,7 @@ import { literally, type Step } from './traffic.js';
 
 const retention = 86_400_000;
 const one = { key: 'k1', capacity: 1 } as const;
+const two = { key: 'k2', capacity: 2 } as const;
 const several = { key: 'k2', capacity: 4 } as const;
 
 const ask = (id: string, more: Partial<Acquire>, elapsed?: number): Step =>
@@ -39,6 +40,18 @@ export const rareHandOffs: readonly (readonly [name: string, steps: readonly Ste
   [
     'a lease with reserved fences that is released at once',
     [ask('a', { ...one, handOffs: 20 }), release('a', 'k1', 1), ask('b', one, 1)],
+  ],
+  [
+    'a lease whose reserved fences are given back',
+    [
+      ask('a', { ...one, handOffs: 20 }),
+      literally({ op: 'release', key: 'k1', id: 'a', unpassed: true, retention }, 1),
+      ask('b', one, 1),
+    ],
+  ],
+  [
+    'a fair root behind one of two leases',
+    ['a', 'b', 'c'].map((id) => ask(id, { ...two, fair: true, handOffs: 3 })),
   ],
   [
     'a change that does not fit, and its repeat when it would fit',

@@ -21,6 +21,8 @@ const park = (id: string, as: string): Step =>
     },
     7,
   );
+/** After 5 ms. */
+const look: Step = literally({ op: 'inspect', key: 'k1', limit: 50 }, 5000);
 /** `id` ends its root, and `again` is the next root of its process. */
 const turn = (id: string, again: string, more: Partial<Turn> = {}): Step =>
   literally(
@@ -141,6 +143,34 @@ export const rarePlain: readonly (readonly [name: string, steps: readonly Step[]
       release('p0.a'),
       poll('p1.b'),
       release('p1.b'),
+    ],
+  ],
+  [
+    'the holder asks again, for a longer retention',
+    [ask('p0.a'), look, ask('p0.a', { retention: 3 * retention })],
+  ],
+  [
+    'a lease that has ended is inspected, with others and alone',
+    [ask('p0.a', { ttl: 1 }), look, look],
+  ],
+  [
+    'a lease that has ended asks again, and another one waits',
+    [ask('p0.a', { ttl: 1 }), ask('p1.b'), literally(asking('p0.a', one), 5000)],
+  ],
+  ['the holder of a lease with hand-offs asks again', [ask('p0.a', root), look, ask('p0.a', root)]],
+  ['a release of a lease that has ended', [ask('p0.a', { ttl: 1 }), look, release('p0.a')]],
+  [
+    'a turn that used more fences than were reserved',
+    [
+      { ...ask('p0.a'), elapsed: 0 },
+      { ...turn('p0.a', 'p0.b', { used: 4 }), elapsed: 0 },
+    ],
+  ],
+  [
+    'a turn that used some of the reserved fences',
+    [
+      { ...ask('p0.a', root), elapsed: 0 },
+      { ...turn('p0.a', 'p0.b', { used: 2 }), elapsed: 0 },
     ],
   ],
 ];

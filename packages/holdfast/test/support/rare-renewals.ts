@@ -57,6 +57,22 @@ export const rareRenewals: readonly (readonly [name: string, steps: readonly Ste
   ['the lease of an owner', [ask('a', { ...one, owner: 'o' }), renewAll(10)]],
   ['a longer lease', [ask('a', { ...one, ttl: 5000 }), renewAll(10)]],
   ['a lease that has ended', [ask('a', one), ask('b', one), renewAll(1000)]],
+  ['the only lease of a mutex, which has ended, and others', [ask('a', one), renewAll(1500)]],
+  [
+    'a waiter of a mutex, and others',
+    [
+      ...['a', 'b'].map((id) => ask(id, { ...one, retention: 1.5 * retention })),
+      { ...renewAll(10), id: { who: 'waiter', pick: 0 } },
+    ],
+  ],
+  [
+    'a channel for the second hold of a lease',
+    [
+      ask('first', { ...one, owner: 'o', channel: 'live-1' }),
+      ask('a', { ...one, owner: 'o', channel: 'live-1' }),
+      renew(10, 1000, 'live-2'),
+    ],
+  ],
   ['a channel for the only lease of a mutex', [ask('a', one), renew(10, 1000, 'live-1')]],
   ['the only lease of a mutex, which has ended', [ask('a', { ...one, ttl: 10 }), renew(1e5, 1000)]],
   ['a shorter ttl for the only lease', [ask('a', { ...one, ttl: 5000 }), renew(10, 1000)]],

@@ -124,6 +124,15 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
     ],
   ],
   [
+    'a late duplicate of a signal',
+    [
+      ...signalled,
+      ...[2, 1].map((seq) =>
+        literally({ op: 'signal', key: 'k1', id: 'h', condition: 'c', count: 1, seq, retention }),
+      ),
+    ],
+  ],
+  [
     'conditions of a semaphore of one permit',
     [
       ask('a', { ...sole, key: 'k1' }),
