@@ -336,6 +336,51 @@ describe('a wait of about two round trips', () => {
   });
 });
 
+describe('a wait at a gate that ends while no push can reach it', () => {
+  // without pushes the process polls after 250 ms, so no poll comes before the ends below
+  const waits = { wait: 200 };
+  const gates = {
+    latch: [
+      () => caller.latch('gate', { count: 1 }).await(waits),
+      () => holder.latch('gate', { count: 1 }).countDown(),
+    ],
+    barrier: [
+      () => caller.barrier('gate', { parties: 2 }).await(waits),
+      () => holder.barrier('gate', { parties: 2 }).await(),
+    ],
+  } as const;
+
+  beforeEach(() => {
+    store.pushes = false;
+    caller = new Holdfast(store, { ...SETTINGS, claimWindow: 1000, clock });
+  });
+
+  it.each(Object.entries(gates))('%s: passes if it has opened', async (_, [await_, open]) => {
+    const seen = ending(await_());
+    await clock.advance(50);
+    const opened = ending(open());
+    await clock.advance(200);
+    expect(opened.ended?.how).not.toMatch(/^HOLDFAST/);
+    expect(seen.ended?.how).not.toMatch(/^HOLDFAST/);
+    expect(seen.ended?.after).toBe(200);
+  });
+
+  it.each(Object.entries(gates))('%s: ends if it is closed', async (_, [await_]) => {
+    const seen = ending(await_());
+    await clock.advance(201);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_TIMEOUT', after: 200 });
+    expect(store.seen('watch').length).toBeGreaterThan(0);
+  });
+
+  it.each(Object.entries(gates))('%s: reports a silent store', async (_, [await_]) => {
+    const seen = ending(await_());
+    await clock.advance(50);
+    store.fate = () => 'lost';
+    await clock.advance(3000);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+  });
+});
+
 describe('condition.await', () => {
   it('never reports a missing signal while the store is silent', async () => {
     const mutex = caller.mutex('k');

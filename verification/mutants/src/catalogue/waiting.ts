@@ -126,11 +126,23 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/gates/gate-waiters.js',
-        find: 'line.rest === 0) {',
-        replace: 'true) {',
+        find: 'line.rest === 0)) {',
+        replace: 'true)) {',
       },
     ],
     elsewhere: 'test/unit/idle-gates.test.ts',
+  },
+  {
+    name: 'a wait limit that passes at a gate that no push can reach',
+    mistake: 'the call ends without asking whether the gate has opened since the last poll',
+    edits: [
+      {
+        file: 'primitives/gates/gate-waiters.js',
+        find: "waiter.channel === '' && waiter.trouble === undefined",
+        replace: 'false',
+      },
+    ],
+    elsewhere: 'test/unit/wait-ends.test.ts',
   },
   {
     name: 'a wait limit that passes in a pause',

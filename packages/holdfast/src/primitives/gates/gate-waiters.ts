@@ -87,11 +87,13 @@ export class GateWaiters {
     }
   }
 
-  /** A wait that ends while its process rests in a crowd asks the store once more. */
+  /** A wait that ends in a crowd, or while no push can reach it, asks the store once more. */
   #late(waiter: GateWaiter): void {
     const { key, kind } = waiter.subject;
     const line = this.#lines.get(`${waiter.generation} ${kind} ${key}`);
-    if (!waiter.lined || waiter.overdue || line === undefined || line.rest === 0) {
+    const unreached = waiter.channel === '' && waiter.trouble === undefined;
+    const asks = waiter.lined && !waiter.overdue && line !== undefined;
+    if (!asks || (!unreached && line.rest === 0)) {
       return this.#giveUp(waiter, endOfWait(waiter));
     }
     waiter.overdue = true;
