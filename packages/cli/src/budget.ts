@@ -31,22 +31,24 @@ export interface Budget {
 
 /**
  * The budget for a ttl. Without `killAfter`, it is 5 s, or less if the ttl is short.
+ * @param option the option that sets the length of the lease, for the message
  * @throws a usage error if the times do not fit
  */
-export function budgetFor(ttl: number, killAfter?: number): Budget {
+export function budgetFor(ttl: number, killAfter?: number, option = '--ttl'): Budget {
   const requestTimeout = Math.min(REQUEST_MS, Math.floor(ttl / 10));
   const longest = Math.ceil(ttl - RENEWED_AT * ttl - requestTimeout - MARGIN_MS) - 1;
   if (longest < KILL_AFTER_LEAST_MS) {
     throw usage(
-      `--ttl ${inWords(ttl)} is too short to end a command before the lease ends`,
-      `use --ttl ${inWords(shortestTtl(KILL_AFTER_LEAST_MS))} or more`,
+      `${option} ${inWords(ttl)} is too short to end a command before the lease ends`,
+      `use ${option} ${inWords(shortestTtl(KILL_AFTER_LEAST_MS))} or more`,
     );
   }
   if (killAfter !== undefined && killAfter > longest) {
     throw usage(
-      `--kill-after ${inWords(killAfter)} does not fit into --ttl ${inWords(ttl)}: the time to ` +
-        'detect a loss, the time to end the command and 1 s must be shorter than the lease',
-      `use --kill-after ${inWords(longest)} or less, or --ttl ${inWords(shortestTtl(killAfter))}`,
+      `--kill-after ${inWords(killAfter)} does not fit into ${option} ${inWords(ttl)}: the time ` +
+        'to detect a loss, the time to end the command and 1 s must be shorter than the lease',
+      `use --kill-after ${inWords(longest)} or less, or ${option} ` +
+        inWords(shortestTtl(killAfter)),
     );
   }
   const chosen = killAfter ?? Math.min(KILL_AFTER_MS, longest);

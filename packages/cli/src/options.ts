@@ -75,9 +75,21 @@ export function conflictCode(code: number): Option {
     .default(code);
 }
 
+/** `--wait` and `--no-wait` set one value, so commander does not see that they contradict. */
+function refuseBothWaits(command: Command): Command {
+  const given = new Set<string>();
+  for (const name of ['wait', 'no-wait']) {
+    command.on(`option:${name}`, () => {
+      if (given.add(name).size === 1) return;
+      command.error("error: option '-n, --no-wait' cannot be used with option '-w, --wait <time>'");
+    });
+  }
+  return command;
+}
+
 /** For `run`: which lock, and how long to wait. */
 export function locks(command: Command): Command {
-  return command
+  return refuseBothWaits(command)
     .option('-w, --wait <time>', 'wait for at most this time (default: no limit)', duration)
     .option('-n, --no-wait', 'do not wait: fail if the lock is not free')
     .addOption(conflictCode(75))

@@ -1,13 +1,15 @@
 /** `holdfast once`: of many machines that start the same job, one runs it. */
 import type { RunOnceResult, ScheduledRun, ScheduleOptions } from 'holdfast';
-import { budgetFor } from '../budget.js';
+import { type Budget, budgetFor } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
 import { Signals } from '../child/signals.js';
 import { interrupted, runUnder, type Words } from '../child/under-lock.js';
+import { usage } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { RunsOptions } from '../options.js';
 import { openStore } from '../store.js';
 import { nameOf } from '../view/locks.js';
+import { inWords } from '../view/words.js';
 import { labelOf } from './run.js';
 
 export interface OnceOptions extends RunsOptions {
@@ -32,16 +34,16 @@ class CommandFailed extends Error {
 
 /** Resolves to the exit code. */
 export async function once(name: string, words: Words, options: OnceOptions): Promise<number> {
-  const { atMost, ttl } = options;
-  const budget = budgetFor(Math.min(ttl, atMost), options.killAfter);
+  const budget = budgetOf(options);
   const notes = new Notes(options);
   const signals = new Signals();
   const command = new GuardedCommand();
   const { requestTimeout } = budget;
   try {
-    const store = await openStore(options, { ttl, requestTimeout, label: labelOf(options, words) });
+    const label = labelOf(options, words);
+    const store = await openStore(options, { ttl: options.ttl, requestTimeout, label });
     try {
-      const { afterFailure, atLeast, retention, slot, wait } = options;
+      const { afterFailure, atLeast, atMost, retention, slot, wait } = options;
       const terms: ScheduleOptions = { atLeast, atMost, retention, afterFailure };
       await store.holdfast.warmUp().catch(() => undefined);
       const work = async (run: ScheduledRun): Promise<void> => {
@@ -60,6 +62,17 @@ export async function once(name: string, words: Words, options: OnceOptions): Pr
   } finally {
     command.dismiss();
   }
+}
+
+/** @throws a usage error if the times do not fit, before a request is sent */
+function budgetOf({ atLeast, atMost, killAfter, ttl }: OnceOptions): Budget {
+  if (atMost < atLeast) {
+    throw usage(
+      `--at-most ${inWords(atMost)} is shorter than --at-least ${inWords(atLeast)}`,
+      `use --at-most ${inWords(atLeast)} or more`,
+    );
+  }
+  return atMost < ttl ? budgetFor(atMost, killAfter, '--at-most') : budgetFor(ttl, killAfter);
 }
 
 function isAborted(error: unknown): boolean {

@@ -19,7 +19,10 @@ export type RunOptions = RunsOptions & LockChoice;
 /** Resolves to the exit code. */
 export async function run(key: string, words: Words, options: RunOptions): Promise<number> {
   const { maxHold, ttl } = options;
-  const budget = budgetFor(Math.min(ttl, maxHold ?? ttl), options.killAfter);
+  const budget =
+    maxHold !== undefined && maxHold < ttl
+      ? budgetFor(maxHold, options.killAfter, '--max-hold')
+      : budgetFor(ttl, options.killAfter);
   const notes = new Notes(options);
   const signals = new Signals();
   const command = new GuardedCommand();

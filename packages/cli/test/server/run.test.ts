@@ -188,6 +188,18 @@ describe('wrong use leads to 64 and names what to do', () => {
     [['run', 'k', '--wait', '5', '--', 'ls'], /Write a time with its unit: 500ms/],
     [['run', 'k', '--permits', '9/8', '--', 'ls'], /Write 2\/8 for two of eight/],
     [['run', 'k', '-s', '-x', '--', 'ls'], /cannot be used with/],
+    [
+      ['run', 'k', '--no-wait', '--wait', '5s', '--', 'ls'],
+      /--no-wait.* cannot be used with .*--wait/,
+    ],
+    [['run', 'k', '-w', '5s', '-n', '--', 'ls'], /--no-wait.* cannot be used with .*--wait/],
+    [['run', 'k', '--max-hold', '1s', '--', 'ls'], /--max-hold 1s is too short.*\n.*--max-hold 4s/],
+    [['once', 'k', '--at-least', '1s', '--at-most', '2s', '--', 'ls'], /--at-most 2s is too short/],
+    [['once', 'k', '--at-least', '2h', '--', 'ls'], /use --at-most 2h or more/],
+    [
+      ['once', 'k', '--at-least', '5m', '--at-most', '1m', '--', 'ls'],
+      /--at-most 1m is shorter than --at-least 5m/,
+    ],
     [['run', 'k', '-E', '256', '--', 'ls'], /from 0 to 255/],
     [['run', 'k', '--ttl', '1s', '--', 'ls'], /--ttl 1s is too short/],
     [
