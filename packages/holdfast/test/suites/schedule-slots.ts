@@ -1,5 +1,5 @@
 /** A slot has one run, for any number of machines and at any distance in time. */
-import { paced } from 'holdfast-testkit';
+import { paced, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { markerKey } from '../../src/base/marker-key.js';
@@ -66,7 +66,10 @@ export function scheduleSlots(backend: Backend): void {
     await schedule.runOnce(() => 1, { slot: 'a' });
     // its marker is a lease without renewal
     await unused(other, markerKey(schedule.key, 'a'));
-    expect(await schedule.runOnce(() => 2, { slot: 'a' })).toMatchObject({ ran: true });
+    // each process of a quorum has its own bounds of the clock
+    const again = async (): Promise<boolean> =>
+      (await schedule.runOnce(() => 2, { slot: 'a' })).ran;
+    await until(again, { what: 'the slot is forgotten' });
   });
 
   it('is not taken by a run that finds the lock held', async () => {
