@@ -150,6 +150,7 @@ async function leastHandOffs(connection: Connection, ms: number): Promise<number
   const { rows } = await first.query("SELECT version FROM rows WHERE key = 'bare'");
   let version = Number(rows[0].version);
   let count = 0;
+  let answered: Promise<unknown> | undefined;
   const end = now() + ms;
   await new Promise<void>((resolve) => {
     const turn = async (at: number): Promise<void> => {
@@ -163,13 +164,16 @@ async function leastHandOffs(connection: Connection, ms: number): Promise<number
       ];
       version += 1;
       count += 1;
-      await clients[at]?.[0].query({ name: 'least', text, values });
+      answered = clients[at]?.[0].query({ name: 'least', text, values });
+      await answered;
     };
     for (const [at, [, listener]] of clients.entries()) {
       listener.on('notification', () => void turn(at));
     }
     void turn(0);
   });
+  // the message may have come before it
+  await answered;
   await Promise.all(clients.flat().map((one) => one.end()));
   return (1000 * count) / ms;
 }
