@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Holdfast } from 'holdfast';
 import { etcd } from 'holdfast-etcd';
 import { percentile, sleep, startEtcd } from 'holdfast-testkit';
+import { printLate } from './late.js';
 import { now } from './orders.js';
 import { finish, handOffs, printPairs, type Take, takeTurns, type Turn } from './pairs.js';
 import type { Settings } from './settings.js';
@@ -40,6 +41,7 @@ export async function printEtcd(settings: Settings): Promise<void> {
     const [p50, p99] = [percentile(gaps, 50), percentile(gaps, 99)];
     console.log(`  ${parts[0].padEnd(12)} ${p50.toFixed(2)} ms, ${p99.toFixed(2)} ms`);
   }
+  await printLate(() => new Holdfast(etcd(endpoint)), settings);
   process.exit();
 }
 

@@ -16,6 +16,7 @@ import { Holdfast } from 'holdfast';
 import { sqlite } from 'holdfast-sqlite';
 import { percentile, sleep } from 'holdfast-testkit';
 import { installPeers } from './install.js';
+import { printLate } from './late.js';
 import { finish, handOffs, printPairs, type Take, takeTurns } from './pairs.js';
 import type { Settings } from './settings.js';
 
@@ -64,6 +65,7 @@ export async function printFiles(settings: Settings): Promise<void> {
       const cpu = await waitsFor(takes.get(name) as Take, [name, folder, modules]);
       console.log(`  ${name.padEnd(16)} ${cpu.toFixed(1)} ms`);
     }
+    await printLate(() => new Holdfast(sqlite(join(folder, 'locks.db'))), settings);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -11,6 +11,7 @@ import { createTable, postgres } from 'holdfast-postgres';
 import { percentile, sleep, startPostgres, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { Client, Pool } from 'pg';
+import { printLate } from './late.js';
 import { now } from './orders.js';
 import { finish, handOffs, printPairs, type Take, takeTurns, type Turn } from './pairs.js';
 import type { Settings } from './settings.js';
@@ -59,6 +60,7 @@ export async function printPostgres(settings: Settings): Promise<void> {
     console.log(`  ${parts[0].padEnd(12)} ${p50.toFixed(2)} ms, ${p99.toFixed(2)} ms, ${rate}`);
   }
   await printContention(connection, ms);
+  await printLate(() => new Holdfast(postgres(connection)), settings);
   await printRenewals(pool, connection);
   process.exit();
 }
