@@ -11,7 +11,7 @@ import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { connected } from './connected.js';
 import { type Kind, startSite } from './scale/sites.js';
-import type { ServerName } from 'holdfast-testkit';
+import { percentile, type ServerName } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import type { Settings } from './settings.js';
 
@@ -90,7 +90,7 @@ async function printProcessorTimes(kind: Kind, ports: readonly number[]): Promis
   // what the reading itself takes
   const readings: number[] = [];
   for (let at = 0; at < READINGS; at++) readings.push(-(await cpu()) + (await cpu()));
-  const own = median(readings);
+  const own = percentile(readings, 50);
   const times = new Map<string, number[]>();
   const send = redis.sendCommand.bind(redis);
   let last: Promise<unknown> = Promise.resolve();
@@ -112,18 +112,12 @@ async function printProcessorTimes(kind: Kind, ports: readonly number[]): Promis
   await last;
   for (const [name, all] of times) {
     if (all.length < PAGES_MIN) continue;
-    const sorted = all.toSorted((a, b) => a - b);
-    const at = (part: number): string => `${sorted[Math.floor(part * (sorted.length - 1))]}`;
     console.log(
       `    ${name}, ${all.length} times one at a time, µs of the server's processor: ` +
-        `p50 ${at(0.5)}, p99 ${at(0.99)}, at most ${at(1)}`,
+        `p50 ${percentile(all, 50)}, p99 ${percentile(all, 99)}, at most ${Math.max(...all)}`,
     );
   }
   for (const client of [observer, ...clients]) client.disconnect();
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** The processor time of the server, in µs. */

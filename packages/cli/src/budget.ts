@@ -29,6 +29,16 @@ export interface Budget {
   readonly reserve: number;
 }
 
+/** The budget for a lease that another option, such as `--max-hold`, may make shorter. */
+export function budgetWithin(
+  { ttl, killAfter }: { readonly ttl: number; readonly killAfter?: number | undefined },
+  option: string,
+  limit: number | undefined,
+): Budget {
+  if (limit === undefined || limit >= ttl) return budgetFor(ttl, killAfter);
+  return budgetFor(limit, killAfter, option);
+}
+
 /**
  * The budget for a ttl. Without `killAfter`, it is 5 s, or less if the ttl is short.
  * @param option the option that sets the length of the lease, for the message

@@ -1,6 +1,6 @@
 /** `holdfast once`: of many machines that start the same job, one runs it. */
 import type { RunOnceResult, ScheduledRun, ScheduleOptions } from 'holdfast';
-import { type Budget, budgetFor } from '../budget.js';
+import { type Budget, budgetWithin } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
 import { Signals } from '../child/signals.js';
 import { interrupted, runUnder, type Words } from '../child/under-lock.js';
@@ -65,14 +65,15 @@ export async function once(name: string, words: Words, options: OnceOptions): Pr
 }
 
 /** @throws a usage error if the times do not fit, before a request is sent */
-function budgetOf({ atLeast, atMost, killAfter, ttl }: OnceOptions): Budget {
+function budgetOf(options: OnceOptions): Budget {
+  const { atLeast, atMost } = options;
   if (atMost < atLeast) {
     throw usage(
       `--at-most ${inWords(atMost)} is shorter than --at-least ${inWords(atLeast)}`,
       `use --at-most ${inWords(atLeast)} or more`,
     );
   }
-  return atMost < ttl ? budgetFor(atMost, killAfter, '--at-most') : budgetFor(ttl, killAfter);
+  return budgetWithin(options, '--at-most', atMost);
 }
 
 function isAborted(error: unknown): boolean {

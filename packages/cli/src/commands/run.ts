@@ -1,6 +1,6 @@
 /** `holdfast run`: runs a command under a lock. */
 import type { Holdfast, Lease } from 'holdfast';
-import { budgetFor } from '../budget.js';
+import { budgetWithin } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
 import { Signals } from '../child/signals.js';
 import { now } from '../child/protocol.js';
@@ -19,10 +19,7 @@ export type RunOptions = RunsOptions & LockChoice;
 /** Resolves to the exit code. */
 export async function run(key: string, words: Words, options: RunOptions): Promise<number> {
   const { maxHold, ttl } = options;
-  const budget =
-    maxHold !== undefined && maxHold < ttl
-      ? budgetFor(maxHold, options.killAfter, '--max-hold')
-      : budgetFor(ttl, options.killAfter);
+  const budget = budgetWithin(options, '--max-hold', maxHold);
   const notes = new Notes(options);
   const signals = new Signals();
   const command = new GuardedCommand();

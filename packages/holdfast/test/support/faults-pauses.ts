@@ -97,7 +97,7 @@ export const PAUSE_FAULTS: readonly Fault[] = [
     '',
   ]),
   fault('asleep: the waiter stays the first', [asleep, 'else first = newer end', 'end']),
-  fault('asleep: the last one names nobody', [
+  fault('asleep: the last entry keeps no newer entry', [
     asleep,
     'near[last][NEWER], changed[last] = id, near[last]',
     '',
