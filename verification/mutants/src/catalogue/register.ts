@@ -103,7 +103,12 @@ export const REGISTER: readonly Mutant[] = [
   {
     name: 'time of the process',
     mistake: 'leases end by the clock of the process that changes the key',
-    edits: [proposals('timeOf(current, clock.now())', 'Math.floor(clock.wall() * 1000)')],
+    edits: [
+      proposals(
+        '...boundsOf(current, clock.now())',
+        '...boundsOf(current, clock.now()), time: Math.floor(clock.wall() * 1000)',
+      ),
+    ],
     world: 'register',
   },
   {

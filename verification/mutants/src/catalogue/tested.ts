@@ -6,6 +6,18 @@ import type { Mutant } from '../mutant.js';
 
 export const TESTED: readonly Mutant[] = [
   {
+    name: 'the place of a task counts from the earliest time',
+    mistake: 'a task that waited in its process overtakes a fair waiter that came first',
+    edits: [
+      {
+        file: 'store/register/apply.js',
+        find: 'command.waited - Math.ceil(late / 1000)',
+        replace: 'command.waited',
+      },
+    ],
+    elsewhere: 'register-places.test.ts',
+  },
+  {
     name: 'a late process overtakes no one',
     mistake: 'a process that loses each race for a state never joins the queue',
     edits: [

@@ -20,26 +20,36 @@ const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arri
 export interface ApplyTerms {
   readonly key: string;
   readonly time: Micros;
+  readonly late: Micros;
   readonly stateMax: number;
+}
+
+/**
+ * The engine counts the arrival of a task back from its time, which may be too early. The task must
+ * not overtake a waiter that came first.
+ */
+function arrivedLater(command: KeyCommand, late: Micros): KeyCommand {
+  if (!('waited' in command) || command.waited === undefined || late <= 0) return command;
+  return { ...command, waited: Math.max(0, command.waited - Math.ceil(late / 1000)) };
 }
 
 export function applyAll(
   current: Loaded,
   commands: readonly KeyCommand[],
-  { key, time, stateMax }: ApplyTerms,
+  { key, time, late, stateMax }: ApplyTerms,
 ): Applied {
   // a state that is forgotten meanwhile starts above its last fence
   current.engine.floor = Math.max(current.engine.floor, fenceOf(key, current.engine));
   const replies: KeyReply[] = [];
   const pushes: Addressed[] = [];
   for (const command of commands) {
-    const outcome = current.engine.apply(command, time);
+    const outcome = current.engine.apply(arrivedLater(command, late), time);
     replies.push(outcome.reply);
     if (outcome.pushes.length > 0) pushes.push(...outcome.pushes);
   }
   const body = bodyOf(key, current.engine);
   if (body.length > stateMax && body.length > current.body.length) {
-    return applyBounded(current, commands, { key, time, stateMax });
+    return applyBounded(current, commands, { key, time, late, stateMax });
   }
   return { replies, pushes, body, time };
 }
@@ -98,7 +108,7 @@ export async function inspected(
 function applyBounded(
   current: Loaded,
   commands: readonly KeyCommand[],
-  { key, time, stateMax }: ApplyTerms,
+  { key, time, late, stateMax }: ApplyTerms,
 ): Applied {
   const replies: (KeyReply | StoreFailure)[] = [];
   const pushes: Addressed[] = [];
@@ -106,7 +116,7 @@ function applyBounded(
   const { floor } = current.engine;
   let { engine } = decode(key, encode(current.time, body), floor);
   for (const command of commands) {
-    const outcome = engine.apply(command, time);
+    const outcome = engine.apply(arrivedLater(command, late), time);
     const after = bodyOf(key, engine);
     const isTooLong = after.length > stateMax && after.length > body.length;
     if (isTooLong && GROWING.has(command.op)) {

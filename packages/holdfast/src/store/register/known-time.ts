@@ -29,6 +29,12 @@ export function latestOf({ latest, askedAt }: KnownTime, now: number): Micros {
   return latest + Math.ceil((now - askedAt) * 1000 * (1 + DRIFT));
 }
 
+/** `late`: the clock may be ahead of `time` by so much. */
+export function boundsOf(known: KnownTime, now: number): { time: Micros; late: Micros } {
+  const time = timeOf(known, now);
+  return { time, late: latestOf(known, now) - time };
+}
+
 /**
  * A push of a command whose time was `late` behind the upper bound. A waiter without an answer
  * takes the push's time for that of its request, or for a later one, so its lease is shorter by

@@ -39,7 +39,7 @@ import {
 } from './pending.js';
 import { type Answering, LeftCommands } from './left-commands.js';
 import { heldUntil, KEEP_MS, keepMsFor } from './keeping.js';
-import { latestOf, timeOf } from './known-time.js';
+import { boundsOf, latestOf } from './known-time.js';
 import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
 import { encode, fenceOf, forgetAt } from './state-codec.js';
@@ -333,7 +333,7 @@ export class Proposals {
 
   #apply(current: Current, batch: readonly Pending[]): Applied | Promise<Applied> {
     const { register, clock, stateMax } = this.#parts;
-    const terms = { key: this.#key, time: timeOf(current, clock.now()), stateMax };
+    const terms = { key: this.#key, ...boundsOf(current, clock.now()), stateMax };
     const commands = batch.map(({ command }) => command);
     if (register.alive === undefined || current.heldBack) {
       return applyAll(current, commands, terms);
