@@ -1,6 +1,6 @@
 /** Runs the commands of `npm test` and `npm run check`. */
-import { spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
+import { spawn, spawnSync } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,6 +20,39 @@ const LIMIT_MS = 40 * 60_000;
  * @property {number} [priority] The nice value of the process.
  */
 
+/** @type {Set<number>} The commands that run at a low priority. */
+const background = new Set();
+
+/**
+ * The processes of these commands, and the processes that they started, as a list of `ps`.
+ * @param {Set<number>} commands
+ * @returns {number[]}
+ */
+function processesOf(commands) {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' });
+  const found = [...commands];
+  const rows = (stdout ?? '').split('\n').map((row) => row.trim().split(/\s+/).map(Number));
+  // the list grows while it is read
+  for (const parent of found) {
+    for (const [ppid, pid] of rows) if (ppid === parent && pid !== undefined) found.push(pid);
+  }
+  return found;
+}
+
+/**
+ * Gives the commands that run at a low priority the ordinary one. Only root may do that; for other
+ * users nothing changes.
+ */
+export function hurry() {
+  for (const pid of processesOf(background)) {
+    try {
+      setPriority(pid, constants.priority.PRIORITY_NORMAL);
+    } catch {
+      // it has ended, or the user may not raise a priority
+    }
+  }
+}
+
 /**
  * Runs a command of the repository.
  * @param {string} command
@@ -35,7 +68,11 @@ export function run(command, args, { show = false, priority }) {
     stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
     timeout: LIMIT_MS,
   });
-  if (priority !== undefined && child.pid !== undefined) setPriority(child.pid, priority);
+  if (priority !== undefined && child.pid !== undefined) {
+    setPriority(child.pid, priority);
+    background.add(child.pid);
+    child.on('exit', () => background.delete(Number(child.pid)));
+  }
   let output = '';
   const keep = (/** @type {Buffer} */ chunk) => {
     output += chunk.toString();

@@ -9,13 +9,14 @@
  * check counts as one, and each test case.
  *
  * Tests on real servers mostly wait. The tests that compute, the model, and the checks of the
- * sources run in the background at a low priority and use the processor in the meantime.
+ * sources run in the background at a low priority and use the processor in the meantime. When only
+ * they are left, they get the ordinary priority: beside another busy program they would wait for it.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { root, run } from './run.mjs';
+import { hurry, root, run } from './run.mjs';
 
 /**
  * @typedef {object} Check
@@ -186,7 +187,8 @@ async function main() {
     if (!chosen.includes('vitest')) return;
     const runs = await Promise.all([
       runVitest(COMPUTING, positionals, background),
-      runVitest(WAITING, positionals, { show: true }),
+      // what is left has the processor for itself
+      runVitest(WAITING, positionals, { show: true }).finally(hurry),
     ]);
     for (const counts of runs) {
       passed += counts.passed;
