@@ -10,7 +10,7 @@
  *
  * Tests on real servers mostly wait. The tests that compute, the model, and the checks of the
  * sources run in the background at a low priority and use the processor in the meantime. When only
- * they are left, they get the ordinary priority: beside another busy program they would wait for it.
+ * they are left, they get the ordinary priority: beside a busy program they would wait for it.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

@@ -297,8 +297,9 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     this.hold = hold;
     this.call?.grant(hold, first);
     if (queue === undefined || hold === null) return;
-    // it was granted at once if it has no ticket: its place is before all that came later
-    if (queue.fair) queue.ticket = this.ticket === 0 ? this.storeTime : this.ticket;
+    // granted at once if it has no ticket: its place is before all that came later
+    const granted = Math.min(this.storeTime, hold.fence) - 1;
+    if (queue.fair) queue.ticket = this.ticket || queue.ticket || granted;
     queue.granted(hold, first);
     if (queue.overdue) queue.rejectOverdue();
   }

@@ -6,6 +6,19 @@ import type { Mutant } from '../mutant.js';
 
 export const TESTED: readonly Mutant[] = [
   {
+    name: 'a fair group takes a new place after each grant',
+    mistake:
+      'a fair waiter of another process that came later is granted before the rest of a group',
+    edits: [
+      {
+        file: 'acquire/acquisition.js',
+        find: 'this.ticket || queue.ticket || granted',
+        replace: 'this.ticket || granted',
+      },
+    ],
+    elsewhere: 'fair-bounds.test.ts',
+  },
+  {
     name: 'the place of a task counts from the earliest time',
     mistake: 'a task that waited in its process overtakes a fair waiter that came first',
     edits: [
