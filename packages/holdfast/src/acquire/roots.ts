@@ -252,6 +252,15 @@ export class Roots implements RootQueueEvents {
     return undefined;
   }
 
+  /** The other tasks would lose their place if they asked after its end. */
+  askBefore(root: Root): void {
+    const { observer: queue } = root;
+    if (!(queue instanceof RootQueue) || queue.size === 0) return;
+    queue.root = undefined;
+    root.observer = undefined;
+    this.#ask(queue, this.#parts.suspend.moment());
+  }
+
   /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
   left(queue: RootQueue): void {
     if (queue.size > 0) this.#ask(queue, this.#parts.suspend.moment());

@@ -42,6 +42,23 @@ async function behind(
 }
 
 describe('fair tasks of one step', () => {
+  it('keep their place when one of them waits at a condition', async () => {
+    const [first, second, third] = [take(), take(), take()];
+    await clock.advance(10);
+    const theirs = take({}, other);
+    await clock.advance(10);
+    await (await first).release();
+    const waiting = holdfast
+      .mutex('k')
+      .condition('c')
+      .await(await second, { wait: 1000 });
+    const own = third.then(() => 'own');
+    expect(await clock.until(Promise.race([own, theirs.then(() => 'theirs')]))).toBe('own');
+    await (await third).release();
+    await (await theirs).release();
+    await clock.until(waiting);
+  });
+
   it('ask with one request, except for the first', async () => {
     const blocker = await other.mutex('k').acquire();
     const all = Array.from({ length: 5 }, () => take());

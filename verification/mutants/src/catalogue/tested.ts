@@ -19,6 +19,18 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'fair-bounds.test.ts',
   },
   {
+    name: 'a wait at a condition forgets the rest of a group',
+    mistake: 'the rest of a fair group asks after the parking, and loses its place',
+    edits: [
+      {
+        file: 'acquire/conditions/conditions.js',
+        find: 'roots.askBefore(from.root);',
+        replace: '',
+      },
+    ],
+    elsewhere: 'fair-groups.test.ts',
+  },
+  {
     name: 'the place of a task counts from the earliest time',
     mistake: 'a task that waited in its process overtakes a fair waiter that came first',
     edits: [

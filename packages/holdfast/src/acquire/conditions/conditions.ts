@@ -37,10 +37,11 @@ export class Conditions implements CorePart {
     );
   }
 
-  ask({ acquisition }: Parked): void {
+  ask({ acquisition, from }: Parked): void {
     const { roots, sender } = this.#host.acquisitions;
-    // parking ends a root too: entries whose tasks it serves are withdrawn before
+    // parking ends the root: entries whose tasks it serves are withdrawn before
     roots.groups.askNow(acquisition.request.key);
+    roots.askBefore(from.root);
     sender.ask(acquisition);
   }
 
