@@ -252,10 +252,10 @@ export class Roots implements RootQueueEvents {
     return undefined;
   }
 
-  /** The other tasks would lose their place if they asked after its end. */
+  /** Its other tasks would lose their place after its end. */
   askBefore(root: Root): void {
     const { observer: queue } = root;
-    if (!(queue instanceof RootQueue) || queue.size === 0) return;
+    if (!(queue instanceof RootQueue) || queue.root !== root || queue.size === 0) return;
     queue.root = undefined;
     root.observer = undefined;
     this.#ask(queue, this.#parts.suspend.moment());
