@@ -13,6 +13,7 @@ export const QUORUM: readonly Mutant[] = [
     mistake: 'n / 2 of n servers decide, so two groups may decide differently',
     edits: [quorum('members', '(acceptors.length / 2) + 1', '(acceptors.length / 2)')],
     world: 'quorum',
+    seed: 365,
   },
   {
     name: 'accepts without regard to promises',
@@ -27,6 +28,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
+    seed: 365,
   },
   {
     name: 'restart without a guard',
@@ -39,7 +41,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 3,
+    seed: 788,
   },
   {
     name: 'votes by the marker of a snapshot',
@@ -52,7 +54,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 1013,
+    seed: 1549,
   },
   {
     name: 'servers without memory know the past',
@@ -104,7 +106,7 @@ export const QUORUM: readonly Mutant[] = [
       'a waiter believes a grant that one server has published, before a majority accepted it',
     edits: [quorum('quorum-channel', 'servers.size !== this.#majority', 'servers.size !== 1')],
     world: 'quorum',
-    seed: 25,
+    seed: 760,
   },
   {
     name: 'time from one server',
@@ -117,7 +119,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 2,
+    seed: 83,
   },
   {
     name: 'records end with the lease',
@@ -130,13 +132,14 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
+    seed: 365,
   },
   {
     name: 'an unsettled read answers',
     mistake: 'a value that a minority accepted is reported without completing it',
     edits: [quorum('quorum-register', 'same >= this.members.majority', 'true')],
     world: 'quorum',
-    seed: 20,
+    seed: 118,
   },
   {
     name: 'an old read answers',
@@ -149,7 +152,7 @@ export const QUORUM: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 80,
+    seed: 615,
   },
   {
     name: 'time until the commit is not counted',
@@ -162,7 +165,7 @@ export const QUORUM: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 6,
+    seed: 601,
   },
   {
     name: 'a push counts from its command',
@@ -182,7 +185,7 @@ export const QUORUM: readonly Mutant[] = [
     mistake: 'a process uses the next ballot after it gave it to the new holder',
     edits: [quorum('quorum-register', 'heir !== undefined || round.promised', 'round.promised')],
     world: 'quorum',
-    seed: 8,
+    seed: 771,
   },
   {
     name: 'a marker for any boot',

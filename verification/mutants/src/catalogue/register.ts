@@ -48,7 +48,7 @@ export const REGISTER: readonly Mutant[] = [
       { file: 'store/register/register-store.js', find: 'timeout === undefined', replace: 'true' },
     ],
     world: 'register',
-    seed: 6,
+    seed: 307,
   },
   {
     name: 'a late answer is a refusal',
@@ -86,7 +86,7 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
-    seed: 6,
+    seed: 10,
   },
   {
     name: 'fences start anew',
@@ -99,6 +99,7 @@ export const REGISTER: readonly Mutant[] = [
       },
     ],
     world: 'register',
+    seed: 584,
   },
   {
     name: 'time of the process',
@@ -110,6 +111,7 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
+    seed: 487,
   },
   {
     name: 'the clock is as early as it may be',
@@ -121,14 +123,14 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
-    seed: 4,
+    seed: 108,
   },
   {
     name: 'a grant that is not marked',
     mistake: 'a register is not told which changes grant, so it holds none of them back',
     edits: [proposals('hasGrant(current.fences, fences)', 'false')],
     world: 'register',
-    seed: 10,
+    seed: 584,
   },
   {
     name: 'forgotten at once',
