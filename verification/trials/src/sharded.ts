@@ -45,7 +45,8 @@ async function run({ server, client, seconds, seed, fault }: Parameters): Promis
     }
     const name = 'behind a proxy that shards';
     const key = (): string => `key ${(keys += 1)}`;
-    const programs = new Programs(instances, { random, problems, figures, name, ends: true, key });
+    const around = { random, problems, figures, name, ends: true, fault, key };
+    const programs = new Programs(instances, around);
     for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
       await sleep(between(random, ...BETWEEN_CUTS_MS));
       if (fault === undefined) proxy.cut();

@@ -22,6 +22,8 @@ const PAUSE_MS = 20;
 /** How long a wait at the condition lasts, at most. */
 const WAIT_MS = 2000;
 const SERVED_MS = 45_000;
+/** With a planted fault, an activity that does not go on within this time is stuck. */
+const STUCK_MS = 15_000;
 /** Hand-offs in a row that come too soon for a poll. */
 const PUSHED = 5;
 
@@ -39,6 +41,8 @@ interface Surroundings extends Output {
   readonly name: string;
   /** Whether a waiter that got a lock may fail to confirm it in time. */
   readonly ends: boolean;
+  /** A planted fault. */
+  readonly fault: string | undefined;
   /** A new key. */
   key(): string;
 }
@@ -55,6 +59,7 @@ export class Programs {
   readonly #around: Surroundings;
   readonly #grants: Grants;
   readonly #stop = new AbortController();
+  #abandoned = false;
   readonly #working: Promise<unknown>;
 
   constructor(pair: readonly Holdfast[], around: Surroundings) {
@@ -116,8 +121,16 @@ export class Programs {
     }
   }
 
+  /**
+   * Ends the activities. After a planted fault a call may wait for a lease that nobody will release:
+   * the end of its instance ends it, and what it then says is no finding.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
+    if (this.#around.fault !== undefined) {
+      this.#abandoned = true;
+      await Promise.all(this.#programs.map(({ holdfast }) => holdfast.close({ grace: 0 })));
+    }
     await this.#working;
   }
 
@@ -138,10 +151,11 @@ export class Programs {
 
   async #goesOn({ name, done }: Program): Promise<void> {
     const before = new Map(done);
+    const within = paced(this.#around.fault === undefined ? SERVED_MS : STUCK_MS);
     await Promise.all(
       [...before.keys()].map(async (activity) => {
         const more = (): boolean => (done.get(activity) ?? 0) > (before.get(activity) ?? 0);
-        await until(more, { within: paced(SERVED_MS), every: 20 }).catch(() => {
+        await until(more, { within, every: 20 }).catch(() => {
           this.#around.problems.add('stuck', `${name}, ${activity}, ${this.#around.name}`);
         });
       }),
@@ -170,6 +184,7 @@ export class Programs {
   }
 
   #lost(activity: string, how: string): void {
+    if (this.#abandoned) return;
     const { ends, name, problems } = this.#around;
     if (ends && !DIRECT.includes(activity))
       add(this.#around, `${name}: leases with waiters that ended`);
