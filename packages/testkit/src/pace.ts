@@ -13,6 +13,7 @@ const WAITING = 2;
 export const MOST = 6;
 
 let pace: number | undefined;
+let measuredAt = 0;
 
 /**
  * The time that some work of this process takes, as a multiple of its processor time. It may fall
@@ -36,11 +37,17 @@ function measured(): number {
  * measures at the first call, and again after `forgetPace`: limits of one test file fit each other.
  */
 export function paced(ms: number): number {
-  pace ??= measured();
+  if (pace === undefined) {
+    pace = measured();
+    measuredAt = performance.now();
+  }
   return Math.ceil(ms * pace);
 }
 
-/** Before each test file: the load of the machine has changed since the last one. */
-export function forgetPace(): void {
-  pace = undefined;
+/**
+ * Before each test file, and before a test that follows others for long: the load of the machine
+ * has changed since then. A pace that is younger than `age` ms stays.
+ */
+export function forgetPace(age = 0): void {
+  if (performance.now() - measuredAt >= age) pace = undefined;
 }

@@ -1,7 +1,7 @@
 /** The effect of an event-loop stall on requests and leases: a reply that has arrived counts. */
 import { paced, stall, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
-import type { Holdfast, Lease } from '../../src/index.js';
+import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued, turn } from './helpers.js';
 
@@ -27,9 +27,9 @@ async function usedKey(holdfast: Holdfast): Promise<string> {
   return key;
 }
 
-const STALL_MS = paced(400);
+const stallMs = (): number => paced(400);
 /** A claim window that is shorter than the stall, and a lease that is longer. */
-const CLAIMED = { claimWindow: STALL_MS / 2, ttl: 60_000 };
+const claimed = (): HoldfastOptions => ({ claimWindow: stallMs() / 2, ttl: 60_000 });
 
 export function stalls(backend: Backend): void {
   it('longer than requestTimeout does not discard a reply that has arrived', async () => {
@@ -37,22 +37,22 @@ export function stalls(backend: Backend): void {
     const key = await usedKey(holdfast);
     const trying = holdfast.mutex(key).tryAcquire();
     await written();
-    stall(STALL_MS);
+    stall(stallMs());
     const lease = await trying;
     expect(lease?.held).toBe(true);
     const extending = lease?.extend(60_000);
     await written();
-    stall(STALL_MS);
+    stall(stallMs());
     expect(await extending).toBeGreaterThan(50_000);
   });
 
   it('right after a grant by push does not lose the lease', async () => {
-    const [one, other] = [await backend.make(), await backend.make(CLAIMED)];
+    const [one, other] = [await backend.make(), await backend.make(claimed())];
     const key = await usedKey(other);
     const first = await one.mutex(key).acquire();
     const waiting = other.mutex(key).acquire();
     const working = waiting.then((lease) => {
-      stall(STALL_MS);
+      stall(stallMs());
       return { lease, aborted: lease.signal.aborted };
     });
     await queued(one, key, 1);
@@ -65,22 +65,22 @@ export function stalls(backend: Backend): void {
   });
 
   it('during the whole work under a pushed lease does not lose it', async () => {
-    const [one, other] = [await backend.make(), await backend.make(CLAIMED)];
+    const [one, other] = [await backend.make(), await backend.make(claimed())];
     const key = await usedKey(other);
     const first = await one.mutex(key).acquire();
-    const running = other.mutex(key).run(() => stall(STALL_MS));
+    const running = other.mutex(key).run(() => stall(stallMs()));
     await queued(one, key, 1);
     await first.release();
     await running;
   });
 
   it('longer than the lease ends it, for any requested time', async () => {
-    const [one, other] = [await backend.make(), await backend.make({ ttl: STALL_MS / 2 })];
+    const [one, other] = [await backend.make(), await backend.make({ ttl: stallMs() / 2 })];
     const key = freshKey();
     const first = await one.mutex(key).acquire();
     const waiting = other.mutex(key).acquire();
     const working = waiting.then((lease): [Lease, boolean] => {
-      stall(STALL_MS);
+      stall(stallMs());
       return [lease, lease.held];
     });
     await queued(one, key, 1);
