@@ -22,6 +22,8 @@ const SUITES = named('all', 'protocols');
 const SPREAD = named('spread');
 /** Only on the newest clients. */
 const FEW = named('newest');
+/** Only on the newest clients, each on one of the servers. */
+const PAIR = named('pair');
 // Written out: names computed from the backends would have the same gaps as the backends.
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const EACH_ONCE = [
@@ -60,6 +62,11 @@ const EXPECTED: readonly string[] = [
   ...SPREAD.flatMap((suite) =>
     ['memory', ...OTHERS, ...EACH_ONCE].map((backend) => `${suite} / ${backend}`),
   ),
+  ...PAIR.flatMap((suite) =>
+    ['memory', ...OTHERS, ...EACH_ONCE.filter((client) => client.includes('-6'))].map(
+      (backend) => `${suite} / ${backend}`,
+    ),
+  ),
   ...FEW.flatMap((suite) =>
     [...['memory', ...OTHERS], ...onServers(CLIENTS.filter((client) => client.endsWith('-6')))].map(
       (backend) => `${suite} / ${backend}`,
@@ -88,7 +95,7 @@ function collect(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-matrix-'));
   try {
     const output = join(folder, 'tests.json');
-    const files = [...SUITES, ...SPREAD, ...FEW].map(
+    const files = [...SUITES, ...SPREAD, ...FEW, ...PAIR].map(
       (suite) => `packages/holdfast/test/server/${suite}.test.ts`,
     );
     const all = [...files, ...UNIT];
@@ -153,7 +160,7 @@ describe('the matrix', () => {
       /^export function \w+Suite\(/m.test(readFileSync(join(suitesFolder, file), 'utf8')),
     );
     expect(found.sort()).toEqual(
-      [...SUITES, ...SPREAD, ...FEW].map((suite) => `${suite}.ts`).sort(),
+      [...SUITES, ...SPREAD, ...FEW, ...PAIR].map((suite) => `${suite}.ts`).sort(),
     );
   });
 
