@@ -25,6 +25,7 @@ import { type Answer, Gateway } from './gateway.js';
 import { base64, Names, partsOf, rangeOf, textOf, valueOf } from './keys.js';
 import { Listening } from './listening.js';
 import type { Settings } from './options.js';
+import { Overtaking } from './overtaking.js';
 import { Sweeps } from './sweeps.js';
 
 /** The version of a key without a value. */
@@ -71,6 +72,7 @@ export class EtcdRegister implements Register {
   readonly #gateway: Gateway;
   readonly #names: Names;
   readonly #sweeps: Sweeps;
+  readonly #overtaking: Overtaking;
   readonly #reads: Collector<string, Versioned>;
   readonly #swaps: Collector<Swap, Swapped>;
 
@@ -79,6 +81,7 @@ export class EtcdRegister implements Register {
     this.#gateway = new Gateway(endpoints, settings);
     this.#names = new Names(settings.root);
     this.#sweeps = new Sweeps(this.#gateway, this.#names);
+    this.#overtaking = new Overtaking(this.#gateway, this.#names);
     const terms = { max: TOGETHER, overlaps: true };
     this.#reads = new Collector((keys) => this.#readAll(keys), terms);
     // if the states of all together are too long for etcd, it refuses, and each is sent alone
@@ -97,6 +100,11 @@ export class EtcdRegister implements Register {
 
   swap(key: string, version: string, change: Change): Promise<Swapped> {
     return this.#swaps.add({ key, version, change });
+  }
+
+  async overtake(key: string): Promise<Versioned> {
+    const { kv, answer } = await this.#overtaking.of(key);
+    return versionedOf(kv, answer);
   }
 
   async *scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned> {

@@ -39,6 +39,11 @@ export class Names {
   messages(channel?: string): string {
     return `${this.#root}w/${channel === undefined ? '' : `${channel}\0`}`;
   }
+
+  /** The mark of an `overtake`. It is removed with the old messages; no channel is empty. */
+  mark(key: string): string {
+    return `${this.messages('')}${key}`;
+  }
 }
 
 /** A state with its time in one value. */
