@@ -30,7 +30,11 @@ export class Connection implements Driver {
   /** The same, once it is open. */
   #opened: Session | undefined;
   #waiting: Statement[] = [];
-  #busy = false;
+  /** The statement that is under way, and its connection. */
+  #asked: Statement | undefined;
+  #used: Promise<Session> | undefined;
+  /** Of that statement. It stays when the statement ends; the next one starts it again. */
+  #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
   constructor(label: string, open: Opener, limit: number, subscribe: Opener | undefined) {
@@ -43,13 +47,13 @@ export class Connection implements Driver {
   query(text: string, values: readonly string[], kind?: Kind): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ text, values, kind, resolve, reject });
-      if (!this.#busy) this.#next();
+      if (this.#asked === undefined) this.#next();
     });
   }
 
   /** Ends the connection. A later statement opens another one. */
   async close(): Promise<void> {
-    if (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#asked !== undefined) await new Promise<void>((resolve) => this.#idle.push(resolve));
     const session = await this.#session?.catch(() => undefined);
     this.#session = undefined;
     this.#opened = undefined;
@@ -58,43 +62,53 @@ export class Connection implements Driver {
 
   #next(): void {
     const one = this.#waiting.shift();
-    this.#busy = one !== undefined;
+    this.#asked = one;
     if (one !== undefined) this.#run(one);
     else for (const tell of this.#idle.splice(0)) tell();
   }
 
-  #run({ text, values, kind, resolve, reject }: Statement): void {
+  #run(one: Statement): void {
     const opening = (this.#session ??= this.#opening());
-    let isOver = false;
-    const end = (settle: () => void): void => {
-      if (isOver) return;
-      isOver = true;
-      clearTimeout(timer);
-      settle();
-      this.#next();
-    };
-    const timer = setTimeout(() => {
-      this.#end(opening);
-      end(() => reject(new NoAnswer(`no answer within ${this.#limit} ms`)));
-    }, this.#limit);
-    timer.unref();
-    const ask = (session: Session): void => {
-      if (isOver) return;
-      session.busy?.(true);
-      session.query(text, values, kind).then(
-        (rows) => {
-          session.busy?.(false);
-          end(() => resolve(rows));
-        },
-        (error: unknown) => {
-          session.busy?.(false);
-          end(() => reject(error));
-        },
-      );
-    };
-    if (this.#opened !== undefined) return ask(this.#opened);
-    opening.then(ask, (error: unknown) => end(() => reject(error)));
+    this.#used = opening;
+    if (this.#timer === undefined) this.#timer = setTimeout(this.#late, this.#limit).unref();
+    else this.#timer.refresh();
+    if (this.#opened !== undefined) return this.#ask(this.#opened, one);
+    opening.then(
+      (session) => this.#ask(session, one),
+      (error: unknown) => this.#failed(one, error),
+    );
   }
+
+  #ask(session: Session, one: Statement): void {
+    if (this.#asked !== one) return;
+    session.busy?.(true);
+    session.query(one.text, one.values, one.kind).then(
+      (rows) => {
+        session.busy?.(false);
+        if (this.#asked !== one) return;
+        one.resolve(rows);
+        this.#next();
+      },
+      (error: unknown) => {
+        session.busy?.(false);
+        this.#failed(one, error);
+      },
+    );
+  }
+
+  #failed(one: Statement, error: unknown): void {
+    if (this.#asked !== one) return;
+    one.reject(error);
+    this.#next();
+  }
+
+  /** The statement under way has no answer in time. */
+  readonly #late = (): void => {
+    const one = this.#asked;
+    if (one === undefined) return;
+    if (this.#used !== undefined) this.#end(this.#used);
+    this.#failed(one, new NoAnswer(`no answer within ${this.#limit} ms`));
+  };
 
   #opening(): Promise<Session> {
     const opening: Promise<Session> = this.#open({

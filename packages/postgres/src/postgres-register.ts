@@ -184,18 +184,20 @@ export class PostgresRegister implements Register {
   async #swapAll(swaps: readonly Swap[]): Promise<Swapped[]> {
     let swapped: Swapped[];
     try {
-      const [only] = swaps;
-      const isOne = only !== undefined && swaps.length === 1;
-      swapped = isOne ? [await this.#swapOne(only)] : await this.#swapMany(swaps);
+      const isOne = swaps.length === 1;
+      swapped = isOne ? [await this.#swapOne(swaps[0] as Swap)] : await this.#swapMany(swaps);
     } catch (error) {
       if (meaningOf(error) !== 'lost') throw failureOf(error, this.#table);
       swapped = swaps.map(() => false);
     }
-    for (const [at, { key, version, change }] of swaps.entries()) {
-      const isHeldBack = version !== NONE && change.grants !== false;
-      if (swapped[at] === false && isHeldBack) this.#failed.set(key, version);
+    for (let at = 0; at < swaps.length; at += 1) {
+      if (swapped[at] === false) this.#lost(swaps[at] as Swap);
     }
     return swapped;
+  }
+
+  #lost({ key, version, change }: Swap): void {
+    if (version !== NONE && change.grants !== false) this.#failed.set(key, version);
   }
 
   async #swapOne({ key, version, change }: Swap): Promise<Swapped> {

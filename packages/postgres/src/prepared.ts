@@ -23,19 +23,17 @@ export class Prepared {
   }
 
   /** @param run runs the statement, as a prepared one with that name if there is one */
-  async run<T>(
+  run<T>(
     text: string,
     kind: Kind | undefined,
     run: (name: string | undefined) => Promise<T>,
   ): Promise<T> {
     if (kind !== 'often' || !this.#works) return run(undefined);
-    try {
-      return await run(this.#nameOf(text));
-    } catch (error) {
+    return run(this.#nameOf(text)).catch((error: unknown) => {
       if (!NOT_THERE.has((error as { code?: unknown } | undefined)?.code)) throw error;
       this.#works = false;
       return run(undefined);
-    }
+    });
   }
 
   #nameOf(text: string): string {

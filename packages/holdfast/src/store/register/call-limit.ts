@@ -72,7 +72,7 @@ export function limited(register: Register, clock: Clock, timeout: number): Regi
   return {
     label: register.label,
     read: (key) => within('read', register.read(key)),
-    swap: (...args) => within('swap', register.swap(...args)),
+    swap: (key, version, change) => within('swap', register.swap(key, version, change)),
     scan: (...args) => register.scan(...args),
     ...(register.readMany && {
       readMany: (keys) => within('readMany', answers(register.readMany?.(keys))),

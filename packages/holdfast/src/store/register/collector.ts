@@ -75,7 +75,8 @@ export class Collector<Q, A> {
 
   #take(): readonly Asked<Q, A>[] {
     const keyOf = this.#keyOf;
-    if (keyOf === undefined) return this.#waiting.splice(0, this.#max);
+    if (this.#waiting.length === 1 || keyOf === undefined)
+      return this.#waiting.splice(0, this.#max);
     const keys = new Set<string>();
     const batch: Asked<Q, A>[] = [];
     const later: Asked<Q, A>[] = [];

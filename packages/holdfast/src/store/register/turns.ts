@@ -19,7 +19,9 @@ export function turnsOf(register: PeerRegister): Turns {
   return {
     overtake: (key) => register.overtake?.(key) ?? read(key),
     read: reads ?? read,
-    swap: (key, version, change) => (swaps ?? swap)({ key, version, change }),
+    swap: swaps
+      ? (key, version, change) => swaps({ key, version, change })
+      : (key, version, change) => register.swap(key, version, change),
   };
 }
 
