@@ -51,10 +51,10 @@ export class DifferentialServer<S, D extends Driver<S>> {
   }
 
   /** Rejects if a script does not end. Then another server takes the place of this one. */
-  async #ending(work: Promise<void>): Promise<void> {
+  async #ending(work: Promise<void>, limit: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const endless = new Promise<'endless'>((resolve) => {
-      timer = setTimeout(resolve, paced(ENDS_MS), 'endless');
+      timer = setTimeout(resolve, paced(limit), 'endless');
     });
     const ended = await Promise.race([work, endless]);
     clearTimeout(timer);
@@ -81,6 +81,7 @@ export class DifferentialServer<S, D extends Driver<S>> {
    * A planted fault is found.
    * @param runs the sequences after which it counts as missed
    * @param likely tried first
+   * @param limit a sequence that lasts longer has a script that does not end, in ms
    */
   async finds(
     replace: Replaced,
@@ -88,11 +89,12 @@ export class DifferentialServer<S, D extends Driver<S>> {
     runs: number,
     examples: readonly S[] = [],
     likely: readonly S[] = [],
+    limit = ENDS_MS,
   ): Promise<void> {
     await this.using(replace, async (differential) => {
       const search = (numRuns: number, given: readonly S[]): Promise<fc.RunDetails<[S]>> =>
         fc.check(
-          fc.asyncProperty(traffic, (steps) => this.#ending(differential.run(steps))),
+          fc.asyncProperty(traffic, (steps) => this.#ending(differential.run(steps), limit)),
           { seed: SEED, numRuns, endOnFailure: true, examples: given.map((steps): [S] => [steps]) },
         );
       // some random sequences find most faults, and all examples take longer

@@ -32,6 +32,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'force: only the first process is notified',
   ],
   'a grant and a new place after the clock stepped back': [
+    'acquireMany: the queue of another mutex',
     'short grant: a process without waiters stays',
     'short acquire: the queue has no expiry',
     'short grant: the fence is the time',
@@ -74,6 +75,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'short release: a waiter leaves a lock that is free',
   ],
   'fair waiters that leave the queue of a held mutex, one after the other': [
+    'short release: the id is not compared',
     'inspectMany: the fence after the hand-offs',
     'short acquire: fair waiters are not counted',
     'short release: a waiter that leaves still counts as fair',
@@ -81,6 +83,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'short release: the record keeps a waiter that left',
   ],
   'fair roots of two processes, and a repeat': [
+    'inspect: the reserved fences are not shown',
     'acquire: the first id of the queue is ahead',
     'liveness: poll does not record the process as heard',
     'poll: a pause outlasts a poll',
@@ -196,6 +199,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   'the holder asks again, for a longer retention': ['short acquire: the holder joins the queue'],
   'a lease that has ended is inspected, with others and alone': [
+    'inspect: expired leases are counted',
     'inspectMany: an expired lease is shown',
     'short inspect: an ended lease is shown',
   ],
@@ -205,6 +209,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
   'the only lease of a mutex, which has ended, and others': ['renewMany: revives'],
   'a waiter of a mutex, and others': ['renewMany: the id is not compared'],
   'a channel for the second hold of a lease': [
+    'renew: the channel is not recorded',
     'renew: the channel of a hold becomes that of the first one',
   ],
   'a fair root behind one of two leases': ['acquire: one of several leases is ahead'],
@@ -230,6 +235,7 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'serve: a waiter above the capacity blocks the queue',
   ],
   'a hold that expires beside another one, and a waiter for its permits': [
+    'inspect: expired leases are shown',
     'holders: a lease keeps the weight of a released hold',
     'holds: the weight of a released hold stays in use',
   ],
@@ -247,9 +253,11 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'plain: the time of the grant is forgotten',
   ],
   'a lower weight, which is still above a lowered capacity': [
+    'resize: a lower weight takes a new fence',
     'resize: a lower weight needs free permits',
   ],
   'a hold that gets the weight of its lease': [
+    'resize: a hold forgets its changes when the hold after it leaves',
     'resize: one of several holds keeps its old weight',
     'resize: the weight of the lease is taken for the weight of each hold',
   ],
@@ -258,10 +266,78 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'capacity: a root becomes one of many',
   ],
   'the holder of a lease with hand-offs asks again': ['short acquire: a lease has its last fence'],
-  'a release of a lease that has ended': ['short release: an expired lease is released'],
+  'a release of a lease that has ended': [
+    'record: the end moves too late',
+    'short release: an expired lease is released',
+  ],
   'a turn that used some of the reserved fences': ['short turn: used fences become free'],
   'a turn that used more fences than were reserved': [
     'short turn: used fences beyond the reserved ones count',
   ],
-  'a late duplicate of a signal': ['signal: a late duplicate gets the reply of the last signal'],
+  'a late duplicate of a signal': [
+    'signal: a repeat wakes another waiter',
+    'signal: a late duplicate gets the reply of the last signal',
+  ],
+  'a signalled waiter that asks again with another kind': [
+    'acquire: a queued waiter must agree on the capacity again',
+  ],
+  'a forced release of two leases, and a waiter': ['force: the queue is not served'],
+  'a forced release of the second hold of an owner': ['force: the id of a hold is not found'],
+  'more waiters than an inspection shows, one of them signalled': [
+    'inspect: only the listed waiters are counted',
+  ],
+  'a parked acquisition that parks again with another channel and token': [
+    'park: a parked acquisition keeps its old channel',
+    'park: a parked acquisition keeps its old token',
+  ],
+  'a waiter that parks with another channel and token': [
+    'park: a queued waiter keeps its old channel',
+    'park: a queued waiter keeps its old token',
+  ],
+  'a change to the present weight': ['resize: a change to the present weight is not noted'],
+  'a wrong capacity when a lease has ended, and a waiter': [
+    'capacity: the queue is not served',
+    'inspectMany: the time of the grant is lost',
+  ],
+  'a turn of the only lease, after a change to a higher capacity': [
+    'capacity: the sole lease is lost',
+  ],
+  'a turn behind a signalled waiter that does not claim its lease': [
+    'turn: the next root loses the place of its tasks',
+  ],
+  'a waiter of a semaphore that asks again with more tasks': [
+    'acquire: a repeat does not report the tasks',
+  ],
+  'a request when the only lease has ended': ['short acquire: an expired lease holds the lock'],
+  'a turn to a root with the place of its tasks, and its end': [
+    'short turn: the next root loses the place of its tasks',
+  ],
+  'an owner whose heavy hold ends unclaimed, beside a light one': [
+    'holds: the weight of an expired hold stays in use',
+  ],
+  'parked waiters are asked for out of order: between two, the first, before the last, the last': [
+    'asleep: a waiter that is asked for is forgotten as before',
+    'asleep: a waiter that is asked for keeps its place',
+    'asleep: the last entry keeps no newer entry',
+    'asleep: the last waiter stays the last',
+    'asleep: the one before still names the waiter',
+    'asleep: the one behind still names the waiter',
+    'asleep: the waiter names the one behind it',
+    'asleep: the waiter stays the first',
+    'asleep: the waiters are counted again',
+  ],
+  'an owner whose first, last and middle holds are released': [
+    'holds: a removed last hold stays last',
+    'inspect: only one hold',
+  ],
+  'polls of parked waiters of a semaphore': [
+    'acquire: the capacity changes while others are parked',
+  ],
+  'a higher weight, and the next grant': [
+    'resize: the fence stays the same',
+    'resize: the last fence is forgotten',
+  ],
+  'a signal when the process of the parked acquisition is silent': [
+    'liveness: waiters of silent processes are woken',
+  ],
 };

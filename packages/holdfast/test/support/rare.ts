@@ -8,6 +8,7 @@ import { rareHandOffs } from './rare-hand-offs.js';
 import { rarePauses } from './rare-pauses.js';
 import { rarePlain } from './rare-plain.js';
 import { rareRenewals } from './rare-renewals.js';
+import { rareRepeats } from './rare-repeats.js';
 import { literally, type Step } from './traffic.js';
 
 const retention = 86_400_000;
@@ -294,4 +295,5 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
   ...rareRenewals,
   ...rarePlain,
   ...rarePauses,
+  ...rareRepeats,
 ];
