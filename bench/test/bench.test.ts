@@ -40,7 +40,10 @@ async function bench(...words: string[]): Promise<{ result: Result; output: stri
 const rowOf = (table: Table | undefined, name: string): Row | undefined =>
   table?.rows.find(({ variant }) => variant.name === name);
 
-it('measures every scenario, and Holdfast is sound in each', { timeout: LIMIT_MS }, async () => {
+// These three run beside each other: the second one sleeps for minutes. None asserts a speed.
+it.concurrent('measures every scenario, and Holdfast is sound in each', {
+  timeout: LIMIT_MS,
+}, async () => {
   const { result } = await bench();
   const measured = new Set(result.tables.map(({ scenario }) => scenario));
   expect([...measured]).toEqual(SCENARIOS);
@@ -55,18 +58,7 @@ it('measures every scenario, and Holdfast is sound in each', { timeout: LIMIT_MS
   }
 });
 
-it('shows a library that cheats, and one that hangs', { timeout: LIMIT_MS }, async () => {
-  const { result, output } = await bench('--only', 'c', '--plant', 'cheat', '--plant', 'hang');
-  for (const table of result.tables) {
-    expect(rowOf(table, 'planted cheat')?.state).toBe('violates exclusion');
-    expect(rowOf(table, 'planted hang')).toMatchObject({ state: 'failed' });
-    expect(rowOf(table, 'planted hang')?.note).toContain('no answer to loops');
-    expect(rowOf(table, 'holdfast ioredis-5')?.violations).toBe(0);
-  }
-  expect(output).toContain('VIOLATES EXCLUSION');
-});
-
-it('measures what each thing costs one server', { timeout: LIMIT_MS }, async () => {
+it.concurrent('measures what each thing costs one server', { timeout: LIMIT_MS }, async () => {
   const file = join(folder, 'scale.json');
   const args = [MAIN, '--scale', '--quick', '--store', 'one', '--json', file];
   await run(process.execPath, args, { timeout: LIMIT_MS });
@@ -81,7 +73,9 @@ it('measures what each thing costs one server', { timeout: LIMIT_MS }, async () 
   expect(costs.one?.renewedTogether).toBe(500);
 });
 
-it('measures a part again, and keeps the other rows', { timeout: LIMIT_MS }, async () => {
+it.concurrent('measures a part again, and keeps the other rows', {
+  timeout: LIMIT_MS,
+}, async () => {
   const file = join(folder, 'parts.json');
   const rows = async (part: string): Promise<ScaleResult['rows']> => {
     const args = ['--scale', '--quick', '--store', 'sqlite', '--part', part, '--json', file];
@@ -94,6 +88,17 @@ it('measures a part again, and keeps the other rows', { timeout: LIMIT_MS }, asy
   expect(things).toEqual(['sqlite local waiter', 'sqlite local hand-off', 'sqlite paced pair']);
   // there is no server, so the processes count
   expect(again[2]?.cost.commands).toBeCloseTo(2, 0);
+});
+
+it('shows a library that cheats, and one that hangs', { timeout: LIMIT_MS }, async () => {
+  const { result, output } = await bench('--only', 'c', '--plant', 'cheat', '--plant', 'hang');
+  for (const table of result.tables) {
+    expect(rowOf(table, 'planted cheat')?.state).toBe('violates exclusion');
+    expect(rowOf(table, 'planted hang')).toMatchObject({ state: 'failed' });
+    expect(rowOf(table, 'planted hang')?.note).toContain('no answer to loops');
+    expect(rowOf(table, 'holdfast ioredis-5')?.violations).toBe(0);
+  }
+  expect(output).toContain('VIOLATES EXCLUSION');
 });
 
 it('finds two holders in two processes', { timeout: LIMIT_MS }, async () => {
