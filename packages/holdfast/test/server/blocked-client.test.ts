@@ -33,7 +33,8 @@ describe.each([
     ['WAIT', (client) => client.wait(3, BLOCKED)],
   ];
 
-  it.each(blocking)('%s is named by the loss, the errors and one warning', async (name, block) => {
+  const named = '%s is named by the loss, the errors and one warning';
+  it.concurrent.each(blocking)(named, async (name, block) => {
     const client = open(server);
     const warnings: HoldfastWarning[] = [];
     const onWarning = (warning: HoldfastWarning): void => void warnings.push(warning);

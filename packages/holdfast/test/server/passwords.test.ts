@@ -1,9 +1,10 @@
 /** No error contains the client's password. */
 import { inspect } from 'node:util';
 import { paced, type Server, startServer } from 'holdfast-testkit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
+import type { Opened } from './clients.support.js';
 
 const WRONG = 'wr0ng-p4ssword';
 const OPTIONS = { requestTimeout: paced(300), unreachableAfter: paced(600) };
@@ -22,7 +23,9 @@ async function shown(calls: readonly (() => Promise<unknown>)[]): Promise<string
   );
 }
 
-const calls = (holdfast: Holdfast): (() => Promise<unknown>)[] => [
+type Calls = (holdfast: Holdfast) => (() => Promise<unknown>)[];
+
+const calls: Calls = (holdfast) => [
   () => holdfast.mutex('k').acquire({ wait: 5000 }),
   () => holdfast.mutex('k').tryAcquire(),
   () => holdfast.inspect('k'),
@@ -33,9 +36,19 @@ const calls = (holdfast: Holdfast): (() => Promise<unknown>)[] => [
   () => holdfast.semaphore('s', { permits: 2 }).acquire(1, { wait: 100 }),
 ];
 
+/** The full texts of the errors of all calls. The tests mostly wait, so several run at a time. */
+async function texts(opening: Promise<Opened>, more: Calls = () => []): Promise<string[]> {
+  const made = new Made();
+  try {
+    const holdfast = await made.on(opening, OPTIONS);
+    return await shown([...more(holdfast), ...calls(holdfast)]);
+  } finally {
+    await made.close();
+  }
+}
+
 describe.each(SERVERS)('%s', (name) => {
   let server: Server;
-  const made = new Made();
 
   beforeAll(async () => {
     // with an open default user, node-redis continues as that user after a refused login
@@ -46,23 +59,23 @@ describe.each(SERVERS)('%s', (name) => {
     ];
     server = await startServer({ server: name, users });
   });
-  afterEach(() => made.close());
   afterAll(() => server.stop());
 
-  it.each(CLIENTS)('a wrong password: %s', async (client) => {
+  it.concurrent.each(CLIENTS)('a wrong password: %s', async (client) => {
     const { host, port } = server;
     const where = { host, port, username: 'locks', password: WRONG, offline: true };
-    const holdfast = await made.on(openClient(client, where), OPTIONS);
-    for (const text of await shown(calls(holdfast))) expect(text).not.toContain(WRONG);
+    const found = await texts(openClient(client, where));
+    for (const text of found) expect(text).not.toContain(WRONG);
   });
 
-  it.each(CLIENTS)('a user without rights: %s', async (client) => {
+  it.concurrent.each(CLIENTS)('a user without rights: %s', async (client) => {
     const { host, port } = server;
     const where = { host, port, username: 'weak', password: 'right', extra: {} };
-    const holdfast = await made.on(openClient(client, where), OPTIONS);
     const key = 'a key that is secret';
-    const hidden = [() => holdfast.mutex('k', { label: key }).acquire()];
-    for (const text of await shown([...hidden, ...calls(holdfast)])) {
+    const found = await texts(openClient(client, where), (holdfast) => [
+      () => holdfast.mutex('k', { label: key }).acquire(),
+    ]);
+    for (const text of found) {
       expect(text).toMatch(/HOLDFAST_REFUSED/);
       expect(text).not.toContain(key);
       expect(text).not.toMatch(/args:/);
