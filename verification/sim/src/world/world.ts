@@ -36,6 +36,13 @@ export interface Violation {
 
 export type Trace = (text: () => string) => void;
 
+interface Forced {
+  readonly key: string;
+  /** The root that it named, or `''`. */
+  readonly id: string;
+  readonly ended: readonly string[];
+}
+
 export class World {
   readonly scheduler: Scheduler = new Scheduler();
   readonly plan: Plan;
@@ -68,6 +75,8 @@ export class World {
   readonly #trace: Trace | undefined;
   readonly #disturbances = new Map<string, number>();
   readonly #lives = new Map<string, number>();
+  /** Each forced release that the server executed, and the ids of the leases that it ended. */
+  readonly forced: Forced[] = [];
   /** Writes that the resource has accepted or refused. */
   #writes = 0;
   readonly #fences = new Map<string, number>();
@@ -102,6 +111,9 @@ export class World {
             this.order.after(one);
             this.kinds.after(one);
             this.holds.after(one);
+          }
+          if (command.op === 'forceRelease' && reply.status === 'forced') {
+            this.forced.push({ key: command.key, id: command.id, ended: reply.ended });
           }
           if (command.op === 'acquire' && reply.status === 'queued') {
             this.#queued(command.id, command.key, reply.ticket);

@@ -1,10 +1,10 @@
 /**
  * Forced releases with their options, from another process than the holder's.
  *
- * - `forced`: one with an id or a holder ends no lease of another root; one that says that each
- *   holder has confirmed the end (`overlap` 0) is right: no holder that it ended believes.
+ * - `forced`: one that says that each holder has confirmed the end (`overlap` 0) is right: no
+ *   holder that it ended believes. Leases that another forced release ended do not count.
  */
-import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
+import type { ForcedRelease, Lease } from '../../../../../packages/holdfast/dist/index.js';
 import type { Attempt } from '../attempt.js';
 import { rootOf } from '../../watch/identities.js';
 import { Part, REFUSALS } from './part.js';
@@ -53,28 +53,34 @@ export class Force extends Part {
     const [victim] = all.filter(({ lease }) => lease?.held === true);
     const id = victim?.lease?.id ?? 'nothing.1';
     const whom = by === 'id' ? { id } : by === 'holder' ? { holder: rootOf(id) } : {};
-    const { engine } = this.world.server;
-    const before = new Map(
-      [...(engine.resource(key)?.holders ?? [])].map(([k, v]) => [k, v.fence]),
-    );
-    let overlap: number;
+    const { forced } = this.world;
+    const from = forced.length;
+    let done: ForcedRelease;
     try {
-      const done = await this.client.holdfast.forceRelease(key, { ...whom, wait, reason: 'drawn' });
-      overlap = done.overlap;
-      if (done.ended === 0) return;
+      done = await this.client.holdfast.forceRelease(key, { ...whom, wait, reason: 'drawn' });
     } catch (error) {
       this.expect(error, CODES);
       return;
     }
-    if (overlap > 0) return;
-    for (const { lease, client, name } of all) {
-      if (lease === undefined || !client.process.alive || client.process.stopped) continue;
-      const root = rootOf(lease.id);
-      const isMeant = before.has(root) && (by === undefined || root === rootOf(id));
-      const isGone = engine.resource(key)?.leaseOf(root, this.world.server.now()) === undefined;
-      if (!isMeant || !isGone || lease.held !== true) continue;
-      const text = `${name} believes, and ${this.task.name} says that it has confirmed its end`;
-      this.world.report('forced', key, text);
-    }
+    if (done.ended === 0 || done.overlap > 0) return;
+    const meant = by === undefined ? '' : rootOf(id);
+    const during = forced.slice(from).filter((one) => one.key === key && one.id === meant);
+    const ended = new Set(during.flatMap((one) => one.ended));
+    const believers = all.filter((one) => this.#believes(one, ended));
+    // the result does not say which leases it counts: equal calls at this time ended the others
+    if (believers.length <= ended.size - done.ended) return;
+    const names = believers.map(({ name }) => name).join(', ');
+    const text = `${names} believes, and ${this.task.name} says that it has confirmed its end`;
+    this.world.report('forced', key, text);
+  }
+
+  /** Whether a task believes in one of these leases, which the store does not have any more. */
+  #believes({ lease, client }: Attempt, ended: ReadonlySet<string>): boolean {
+    if (lease === undefined || !client.process.alive || client.process.stopped) return false;
+    const { server } = this.world;
+    const root = rootOf(lease.id);
+    const resource = server.engine.resource(this.task.key);
+    const isGone = resource?.leaseOf(root, server.now()) === undefined;
+    return ended.has(root) && isGone && lease.held === true;
   }
 }
