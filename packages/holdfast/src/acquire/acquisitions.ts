@@ -112,6 +112,11 @@ export class Acquisitions implements ReplyHandler {
     this.#acquisitions.add(acquisition);
     limitWait(call, this.#clock, this.#limits);
     this.sender.ask(acquisition, moment);
+    request.onBegun?.(() => {
+      const { heard, deaf } = acquisition;
+      if (deaf) this.sender.ask(acquisition);
+      return deaf || !(heard || acquisition.unsent);
+    });
     return call.promise;
   }
 

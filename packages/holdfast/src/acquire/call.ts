@@ -39,10 +39,15 @@ export interface AcquireRequest {
    */
   readonly candidate?: boolean | undefined;
   /**
-   * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
-   * a caller that limits the wait itself.
+   * For a caller that limits the wait itself: called with each failure, and with `undefined` for
+   * each answer that leaves it in the queue.
    */
   readonly onProgress?: ((trouble: unknown) => void) | undefined;
+  /**
+   * Gives it a function for the end of that wait: asks if no push can arrive, and returns whether
+   * to await an answer. Not for shared requests.
+   */
+  readonly onBegun?: ((ask: () => boolean) => void) | undefined;
 }
 
 /** What tells a call how it waits: its acquisition, or the queue whose acquisition it shares. */

@@ -34,6 +34,9 @@ export interface Subject {
 /** A shorter ttl may have been meant in seconds. */
 const SHORT_MS = 100;
 
+type AcquireEvents = Pick<AcquireRequest, 'onProgress' | 'onBegun'>;
+const NO_EVENTS: AcquireEvents = {};
+
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
 
 type LeaseClass<L extends Lease> = new (hold: Hold, core: Core) => L;
@@ -59,15 +62,11 @@ export class Acquirer<L extends Lease> {
 
   /**
    * Waits without a limit, or for `wait` ms.
-   * @param onProgress see `AcquireRequest`
+   * @param events see `AcquireRequest`
    */
-  acquire(
-    weight: number,
-    options?: AcquireOptions,
-    onProgress?: AcquireRequest['onProgress'],
-  ): Promise<L> {
+  acquire(weight: number, options?: AcquireOptions, events?: AcquireEvents): Promise<L> {
     try {
-      const asked = this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+      const asked = this.#request(weight, options, Number.POSITIVE_INFINITY, events);
       return asked.then(this.#granted, this.#failed);
     } catch (error) {
       return this.#failed(error);
@@ -127,11 +126,12 @@ export class Acquirer<L extends Lease> {
     weight: number,
     options: AcquireOptions | undefined,
     wait: number,
-    onProgress?: AcquireRequest['onProgress'],
+    events: AcquireEvents = NO_EVENTS,
   ): Promise<Hold | null> {
     const terms = this.terms(options, wait);
     const { key, kind, capacity, option, candidate, send } = this.#subject;
-    const request = { key, kind, capacity, weight, terms, option, candidate, onProgress };
+    const { onProgress, onBegun } = events;
+    const request = { key, kind, capacity, weight, terms, option, candidate, onProgress, onBegun };
     return send === undefined ? this.core.acquisitions.acquire(request) : send(request);
   }
 }

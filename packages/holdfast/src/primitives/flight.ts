@@ -49,6 +49,7 @@ export class Flight {
   #computing = false;
   #replied = false;
   #trouble: unknown;
+  #ask: (() => boolean) | undefined;
 
   /** @param again after a flight without a fresh result: requests all seats */
   constructor(locks: FlightLocks, again: boolean) {
@@ -62,8 +63,10 @@ export class Flight {
     if (this.#waiting) caller.onWaiting();
   }
 
-  get silent(): boolean {
-    return !this.#replied && this.#trouble === undefined;
+  /** After a caller's wait: whether to await a reply. May ask. */
+  asks(): boolean {
+    if (this.#trouble !== undefined || this.#computing) return false;
+    return !this.#replied || this.#ask?.() === true;
   }
 
   get trouble(): unknown {
@@ -93,13 +96,16 @@ export class Flight {
   async #lead(again: boolean): Promise<Lease | null> {
     const { lead, wait } = this.#locks;
     const { signal } = this.#giveUp;
-    const onProgress = (trouble: unknown): void => this.#onReply(trouble);
-    if (again) return lead.acquire(SEATS, { signal }, onProgress);
+    const events = {
+      onProgress: (trouble: unknown): void => this.#onReply(trouble),
+      onBegun: (ask: () => boolean): void => void (this.#ask = ask),
+    };
+    if (again) return lead.acquire(SEATS, { signal }, events);
     const lease = await lead.tryAcquire(SEATS, { signal });
     if (lease !== null) return lease;
     this.#onReply(undefined);
     this.#wait();
-    const seat = await wait.acquire(1, { signal }, onProgress);
+    const seat = await wait.acquire(1, { signal }, events);
     void quietly(seat.release());
     return null;
   }

@@ -5,10 +5,10 @@
  *          \--one refused--> waiting for it --granted--> trying those after it --> …
  *     any --timeout, abort, failure, loss--> released, and rejected
  *
- * A try does not queue; all tries of one turn take one round trip. Only the locks before the first
- * refusal are kept, and the call waits for one lock at a time, in the store's queue. All calls use
- * one global order, so a circular wait is impossible (hold-and-wait without circular wait;
- * Havender, 1968). The queue is first in, first out, so no waiter starves (I4).
+ * A try does not queue; one turn takes one round trip. Only the locks before the first refusal are
+ * kept, and the call waits for one lock at a time, in its queue. All calls use one global order, so
+ * a circular wait is impossible (Havender, 1968). The queue is first in, first out, so no waiter
+ * starves (I4).
  *
  * Invariant: if it ends without a result, each granted lease is released (I6). The core withdraws
  * requests without a reply.
@@ -53,7 +53,6 @@ export class MultiAcquire {
   readonly #bounds: MultiAcquireLimits;
   readonly #leases: Lease[] = [];
   #until = 0;
-  #asked = false;
   #trouble: Error | undefined;
   readonly #lost = new AbortController();
   /** Its reason is the error to reject with. */
@@ -89,9 +88,10 @@ export class MultiAcquire {
   }
 
   async #takeAll(): Promise<boolean> {
-    let count = this.#acquirers.length;
-    while (this.#leases.length < this.#acquirers.length) {
-      if (await this.#ask(count)) {
+    const all = this.#acquirers.length;
+    let count = all;
+    while (this.#leases.length < all) {
+      if (await this.#ask(this.#left > 0 ? count : all)) {
         count *= 2;
         continue;
       }
@@ -104,7 +104,7 @@ export class MultiAcquire {
   }
 
   async #waitFor(next: Acquirer<Lease>): Promise<Lease> {
-    const wait = this.#until - this.#clock.now();
+    const wait = this.#left;
     if (wait <= 0) throw this.#trouble ?? this.#timedOut();
     try {
       return await next.acquire(1, { ...this.#options, wait });
@@ -113,13 +113,13 @@ export class MultiAcquire {
     }
   }
 
-  /** Tries the next locks in one turn; keeps those before the first that is not granted. */
+  /** Tries locks in one turn, also beyond the wait; keeps those before the first refusal. */
   async #ask(count: number): Promise<boolean> {
     const from = this.#leases.length;
     const asked = this.#acquirers.slice(from, from + count);
     const options = { ...this.#options, wait: 0 };
     const asking = asked.map((acquirer) => acquirer.tryAcquire(1, options));
-    const answers = await this.#inTime(Promise.allSettled(asking));
+    const answers = await Promise.allSettled(asking);
     let inOrder = true;
     let failure: Error | undefined;
     this.#trouble = undefined;
@@ -141,18 +141,8 @@ export class MultiAcquire {
     return inOrder;
   }
 
-  /** The first tries are awaited without a limit, as with a wait of 0. */
-  async #inTime<T>(asking: Promise<T>): Promise<T> {
-    const limited = this.#asked && Number.isFinite(this.#until) && this.#bounds.wait > 0;
-    this.#asked = true;
-    const late = (): void => this.#end.abort(this.#timedOut());
-    const remaining = this.#until - this.#clock.now();
-    const timer = limited ? this.#clock.after(remaining, late) : undefined;
-    try {
-      return await asking;
-    } finally {
-      timer?.cancel();
-    }
+  get #left(): number {
+    return this.#until - this.#clock.now();
   }
 
   /** Whether the store may become reachable within the wait. */

@@ -158,8 +158,7 @@ export class SingleFlight {
         leave(timedOut ? failures.timedOut(key, wait) : failures.unreachable(key, trouble));
       };
       const late = (): void => {
-        // the first reply is awaited in any case, as with a wait of 0
-        overdue = flight.silent;
+        overdue = flight.asks();
         if (!overdue) end();
       };
       const caller: Caller = {
@@ -172,6 +171,7 @@ export class SingleFlight {
           else if (wait !== Infinity) timer ??= clock.after(until - clock.now(), late);
         },
         stopWaiting: () => {
+          overdue = false;
           timer?.cancel();
           unbind?.();
         },

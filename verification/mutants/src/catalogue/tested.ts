@@ -170,4 +170,28 @@ export const TESTED: readonly Mutant[] = [
     edits: [{ file: 'acquire/call.js', find: '(heard && !deaf)', replace: 'heard' }],
     elsewhere: 'wait-ends.test.ts: a wait of about two round trips',
   },
+  {
+    name: 'a wait limit that passes at a flight that no push can reach',
+    mistake: 'the caller gives up without asking whether the computation has ended',
+    edits: [
+      {
+        file: 'primitives/flight.js',
+        find: '!this.#replied || this.#ask?.() === true',
+        replace: '!this.#replied',
+      },
+    ],
+    elsewhere: 'ends-without-pushes.test.ts: a single flight',
+  },
+  {
+    name: 'no time for the keys behind the awaited one',
+    mistake: 'several locks are given up although a reply for the rest of them is under way',
+    edits: [
+      {
+        file: 'primitives/multi-acquire.js',
+        find: 'await this.#ask(this.#left > 0 ? count : all)',
+        replace: 'this.#left > 0 && (await this.#ask(count))',
+      },
+    ],
+    elsewhere: 'ends-without-pushes.test.ts: several locks',
+  },
 ];
