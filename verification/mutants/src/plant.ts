@@ -4,6 +4,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -48,6 +49,48 @@ export async function withMutant<Result>(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Calls a function with a folder of links to the compiled library, and then deletes the folder.
+ * Only the edited files are files. Takes a third of the time of a copy. A process that loads this
+ * library has the option `--preserve-symlinks`: otherwise Node follows the links to the unchanged
+ * files.
+ */
+export async function withLinks<Result>(
+  mutant: Mutant | undefined,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const texts = await mutatedFiles(mutant);
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));
+  try {
+    copyFileSync(join(DIST, '../package.json'), join(folder, 'package.json'));
+    const dist = join(folder, 'dist');
+    const written = linked(DIST, dist, texts);
+    if (written !== texts.size) throw new Error(`"${mutant?.name}" edits another package`);
+    return await work(dist);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Fills a folder with links and with these texts. Returns how many texts it has written. */
+function linked(from: string, to: string, texts: ReadonlyMap<string, string>): number {
+  mkdirSync(to);
+  let written = 0;
+  for (const name of readdirSync(from)) {
+    const text = texts.get(name);
+    const below = [...texts].flatMap(([path, one]): [string, string][] =>
+      path.startsWith(`${name}/`) ? [[path.slice(name.length + 1), one]] : [],
+    );
+    if (below.length > 0) written += linked(join(from, name), join(to, name), new Map(below));
+    else if (text === undefined) symlinkSync(join(from, name), join(to, name));
+    else {
+      writeFileSync(join(to, name), text);
+      written += 1;
+    }
+  }
+  return written;
 }
 
 /** Copies a compiled package, and returns its folder `dist`. */

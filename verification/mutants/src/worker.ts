@@ -1,9 +1,10 @@
 /**
- * Runs one copy of the library through seeds until a check fails: `worker.js FOLDER FROM SEEDS
- * WORLD`. The world is `server`, `quorum` or `register`. It is a separate process, because a
- * mistake may make it hang.
+ * Runs copies of the library through seeds, each until a check fails. A line of its input has one
+ * search: its folder, its seeds, and its world, `server`, `quorum` or `register`. It is a separate
+ * process, because a mistake may make it hang. It runs many copies, one after the other: loading
+ * the simulator takes longer than most searches.
  */
-import { argv } from 'node:process';
+import { createInterface } from 'node:readline';
 import { loadLibrary } from '../../sim/dist/library.js';
 import { planOf } from '../../sim/dist/plan/generate.js';
 import { loadQuorum } from '../../sim/dist/quorum/library.js';
@@ -14,6 +15,8 @@ import { registerPlanOf } from '../../sim/dist/register/plan.js';
 import { runRegister } from '../../sim/dist/register/run.js';
 import { run } from '../../sim/dist/run.js';
 import { INVARIANT } from '../../sim/dist/world/world.js';
+import { RESULT } from './hunt.js';
+import type { World } from './mutant.js';
 
 /** The result of one seed. */
 interface Run {
@@ -40,25 +43,43 @@ async function plain(folder: string | undefined): Promise<(seed: number) => Prom
   return (seed) => runRegister(registerPlanOf(seed), library);
 }
 
-const WORLDS = new Map([
-  ['server', single],
-  ['quorum', several],
-  ['register', plain],
-]);
+const WORLDS = { server: single, quorum: several, register: plain };
 
-const [folder, from, seeds, world] = argv.slice(2);
-let found: { readonly kind: string; readonly text: string } | undefined;
-let broken: string | undefined;
-const runs = await (WORLDS.get(world ?? '') ?? single)(folder);
-for (let seed = Number(from); seed < Number(from) + Number(seeds); seed++) {
-  // the parent process reads the seed at which it stopped this process
-  process.stdout.write(`${seed}\n`);
-  const result = await runs(seed);
-  broken ??= result.broken;
-  const [first] = result.violations;
-  if (first === undefined) continue;
-  found = { kind: first.kind, text: first.text };
-  break;
+interface Search {
+  readonly folder: string;
+  readonly from: number;
+  readonly seeds: number;
+  readonly world: World;
 }
-process.stdout.write(`${JSON.stringify({ ...found, broken })}\n`);
+
+async function search({ folder, from, seeds, world }: Search): Promise<object> {
+  let broken: string | undefined;
+  const runs = await WORLDS[world](folder);
+  for (let seed = from; seed < from + seeds; seed++) {
+    // the parent process reads the seed at which it stopped this process
+    process.stdout.write(`${seed}\n`);
+    const result = await runs(seed);
+    broken ??= result.broken;
+    const [first] = result.violations;
+    if (first !== undefined) return { kind: first.kind, text: first.text, broken };
+  }
+  return { broken };
+}
+
+/** Turns of Node's event loop in which a run that was stopped at a violation may still fail. */
+const LATE_TURNS = 20;
+
+/** What an abandoned run still does is no finding about the next copy. */
+async function settle(): Promise<void> {
+  const ignore = (): void => undefined;
+  process.on('unhandledRejection', ignore);
+  for (let turn = 0; turn < LATE_TURNS; turn++) await new Promise((done) => setImmediate(done));
+  process.removeListener('unhandledRejection', ignore);
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const result = await search(JSON.parse(line) as Search);
+  await settle();
+  process.stdout.write(`${RESULT}${JSON.stringify(result)}\n`);
+}
 process.exit(0);
