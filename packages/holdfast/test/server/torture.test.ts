@@ -93,7 +93,7 @@ it.each([
   'detects two holders of one lock on %s (servers: %i)',
   async (server, quorum) => {
     await untilShown(['exclusion', 'use'], async () => {
-      const seconds = quorum > 1 ? 12 : 8;
+      const seconds = quorum > 1 || server === 'etcd' ? 8 : 5;
       const fault = 'no-renewal';
       const { problems } = await run({ server, seconds, processes: 4, fault, quorum });
       return (['exclusion', 'use'] as const).filter((kind) => problems.count(kind) > 0);
