@@ -17,18 +17,15 @@ import type { Acquisition } from './acquisition.js';
 import type { ReplyDelay } from './reply-delay.js';
 
 const POLL_MAX = 1000;
-/**
- * The pause if the lock is free and nothing was granted: the store has more waiters to serve than
- * one command does.
- */
+/** The pause if the lock is free: one command does not serve all waiters. */
 const SERVED_IN_PART_MS = 2;
-/**
- * A timer fires about so much late, so a poll at a lease's end is planned earlier. One that is too
- * early is answered with the rest of the time.
- */
+/** A timer fires about so much late. An answer that came too early has the rest of the time. */
 const TIMER_LATE_MS = 0.5;
 /** Polls come so many times as often without pushes. */
 export const UNHEARD = 4;
+/** Without messages: the first period in ms, and later ones as a part of the wait. */
+const SOON_MS = 5;
+const PART = 32;
 const TIMER_MS_MIN = 1;
 
 export class PollQueue {
@@ -79,7 +76,7 @@ export class PollQueue {
    * @param next microseconds until the current lease may end, as the store just said; 0 if the lock
    *   is free
    * @param period longest time until the next poll
-   * @param late by how many ms a poll at the end of a lease may come later, see `reply-delay.ts`
+   * @param late in ms, for a poll at the end of a lease, see `reply-delay.ts`
    */
   plan(next: number, period: number, late = 0): void {
     if (this.#acquisitions.size === 0) return;
@@ -194,8 +191,7 @@ export class PollQueues {
    */
   async #pollAll(queue: PollQueue): Promise<void> {
     const { settings, wake, replyDelay, ask } = this.#parts;
-    const usual = periodOf(settings, wake.channel, queue.acquisitions());
-    const period = Math.floor(replyDelay.period(usual));
+    const period = Math.floor(replyDelay.period(this.#usual(queue.acquisitions())));
     queue.plan(Number.POSITIVE_INFINITY, period);
     const polled: Acquisition[] = [];
     const { added, size } = queue;
@@ -251,10 +247,19 @@ export class PollQueues {
   }
 
   #plan(queue: PollQueue, next: Micros, acquisitions: Iterable<Acquisition>): void {
-    const { settings, wake, replyDelay } = this.#parts;
-    const usual = periodOf(settings, wake.channel, acquisitions);
-    const period = replyDelay.period(usual);
+    const usual = this.#usual(acquisitions);
+    const period = this.#parts.replyDelay.period(usual);
     queue.plan(next, period, period - usual);
+  }
+
+  #usual(acquisitions: Iterable<Acquisition>): number {
+    const { settings, wake } = this.#parts;
+    if (!wake.mute) return periodOf(settings, wake.channel, acquisitions);
+    const all = [...acquisitions];
+    const longest = periodOf(settings, '', all);
+    const now = settings.clock.now();
+    const waited = Math.min(...all.map(({ arrived }) => now - arrived));
+    return Math.min(longest, Math.max(SOON_MS, waited / PART));
   }
 }
 

@@ -191,6 +191,11 @@ export class Wake {
     if (this.#waiters > 0) this.#open();
   }
 
+  /** The store has no messages. */
+  get mute(): boolean {
+    return this.#channel?.name === '';
+  }
+
   get failure(): unknown {
     return this.#failure;
   }

@@ -31,6 +31,18 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'fair-groups.test.ts',
   },
   {
+    name: 'rare polls without messages',
+    mistake: 'on a store without messages a short lock is idle for a quarter of a claim window',
+    edits: [
+      {
+        file: 'acquire/poll-queues.js',
+        find: 'if (!wake.mute)',
+        replace: 'if (true)',
+      },
+    ],
+    elsewhere: 'polling.test.ts',
+  },
+  {
     name: 'the place of a task counts from the earliest time',
     mistake: 'a task that waited in its process overtakes a fair waiter that came first',
     edits: [
