@@ -35,12 +35,27 @@ function changed<E extends HistoryEvent>(
   return events.map((event) => (event === one ? { ...event, ...change } : event));
 }
 
+/** The calls that passed a gate. Those that ended before, as their process did, do not count. */
+function passages(events: readonly HistoryEvent[]): EventOf<'passed'>[] {
+  const waiting = new Map<string, string>();
+  const passed: EventOf<'passed'>[] = [];
+  for (const event of events) {
+    if (event.e === 'await') waiting.set(event.g, event.p);
+    else if (event.e === 'stopped') waiting.delete(event.g);
+    else if (event.e === 'passed' && waiting.delete(event.g)) passed.push(event);
+    else if (event.e === 'crash') {
+      for (const [g, process] of waiting) if (process === event.p) waiting.delete(g);
+    }
+  }
+  return passed;
+}
+
 export const DAMAGES: readonly Damage[] = [
   {
     name: 'a latch without its count-downs',
     check: 'latch',
     make: (events) => {
-      const passed = find(events, 'passed', ({ index }) => index === undefined);
+      const passed = passages(events).find(({ index }) => index === undefined);
       if (passed === undefined) return undefined;
       return events.filter((event) => event.e !== 'count' || event.k !== passed.k);
     },
@@ -49,13 +64,11 @@ export const DAMAGES: readonly Damage[] = [
     name: 'a participant of a barrier with the index of another',
     check: 'barrier',
     make: (events) => {
-      const one = find(events, 'passed', ({ index }) => index === 0);
-      const generation = one?.generation ?? -1;
-      const other = find(
-        events,
-        'passed',
-        (each) => each.k === one?.k && each.generation === generation && each !== one,
-      );
+      const passed = passages(events);
+      const one = passed.find(({ index }) => index === 0);
+      const other = passed.find((each) => {
+        return each !== one && each.k === one?.k && each.generation === one.generation;
+      });
       return changed(events, other, { index: 0 });
     },
   },
