@@ -100,13 +100,15 @@ async function once(deployment: Deployment, disturbance: Disturbance, round: Rou
   };
   const programs = new Programs(instances, { ...round, name, ends, key });
   try {
-    await until(() => programs.alone.every((count) => count >= USED), { within: GRANTED_MS });
+    await until(() => programs.alone.every((count) => count >= USED), {
+      within: paced(GRANTED_MS),
+    });
     const end = await begin({ ...round, deployment, master, keys: [...keys] });
     const before = programs.alone;
     const used = (): boolean => programs.alone.every((n, at) => n >= (before[at] as number) + USED);
     await sleep(between(random, ...LASTS_MS));
     if (works) {
-      await until(used, { within: GRANTED_MS }).catch((error: unknown) =>
+      await until(used, { within: paced(GRANTED_MS) }).catch((error: unknown) =>
         problems.add('stuck', `a lock with one user, ${name}: ${String(error)}`),
       );
     }

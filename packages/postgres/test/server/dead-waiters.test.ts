@@ -1,5 +1,5 @@
 /** Waiters of killed processes: the server knows that no process listens for them. */
-import { spawnWorker, until } from 'holdfast-testkit';
+import { paced, spawnWorker, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { driverFor } from '../../src/detect.js';
 import { settingsOf } from '../../src/options.js';
@@ -24,17 +24,22 @@ it('a waiter that is killed is skipped: the next one gets the lock at once', asy
   // a waiter without a channel is found by its silence only
   const state =
     "SELECT state FROM holdfast_locks WHERE key LIKE '%killed' AND state LIKE '%wake:%'";
-  await until(async () => (await database.watcher.query(state)).rowCount === 1);
+  const row = await until(async () => (await database.watcher.query(state)).rows[0]);
+  const [, channel = ''] = /"([^"]*wake:[^"]*)"/.exec(String(row['state'])) ?? [];
   const queued = (count: number): Promise<unknown> =>
     until(async () => (await holder.inspect('killed'))?.waiterCount === count);
   await queued(1);
-  // the claim window of the child is longer
-  const waiting = next.mutex('killed').acquire({ wait: 10_000 });
+  // the claim window of the child is far longer
+  const waiting = next.mutex('killed').acquire({ wait: Math.min(paced(20_000), 50_000) });
   await queued(2);
   child.kill();
   await child.exited;
+  // the server needs a moment to end the connection
+  const looking = register();
+  await until(async () => (await looking.alive?.([channel]))?.[0] === false);
   await lease.release();
   await (await waiting).release();
+  await looking.close();
 });
 
 it('a channel is alive while it is listened on, and not longer', async () => {
