@@ -19,7 +19,7 @@ import type { ReplyDelay } from './reply-delay.js';
 const POLL_MAX = 1000;
 /** The pause if the lock is free: one command does not serve all waiters. */
 const SERVED_IN_PART_MS = 2;
-/** A timer fires about so much late. An answer that came too early has the rest of the time. */
+/** A timer fires about so much late, so a poll at a lease's end is planned earlier. */
 const TIMER_LATE_MS = 0.5;
 /** Polls come so many times as often without pushes. */
 export const UNHEARD = 4;

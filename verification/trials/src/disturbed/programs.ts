@@ -122,8 +122,8 @@ export class Programs {
   }
 
   /**
-   * Ends the activities. After a planted fault a call may wait for a lease that nobody will
-   * release: the end of its instance ends it, and what it then says is no finding.
+   * Ends the activities. After a planted fault a call may wait for a lease that no task releases.
+   * Closing its instance ends the call, and the error of the call is no finding.
    */
   async stop(): Promise<void> {
     this.#stop.abort();
