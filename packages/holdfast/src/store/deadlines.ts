@@ -18,8 +18,10 @@ const SLACK = 1024;
 
 export class Deadlines {
   readonly #clock: Clock;
-  #queue: (Timed | undefined)[] = [];
+  /** Used again: an array is larger than a request. */
+  readonly #queue: (Timed | undefined)[] = [];
   #first = 0;
+  #end = 0;
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -28,22 +30,22 @@ export class Deadlines {
   }
 
   add(timed: Timed): void {
-    this.#queue.push(timed);
+    this.#queue[this.#end] = timed;
+    this.#end += 1;
     if (this.#timer === undefined) this.#arm();
   }
 
   tidy(): void {
     const queue = this.#queue;
-    while (queue[this.#first]?.over === true) {
-      queue[this.#first] = undefined;
-      this.#first += 1;
-    }
-    if (this.#first === queue.length) {
-      queue.length = 0;
+    while (queue[this.#first]?.over === true) this.#drop();
+    if (this.#first === this.#end) {
+      if (queue.length > SLACK) queue.length = 0;
       this.#first = 0;
+      this.#end = 0;
       if (this.#stopped) this.#timer?.cancel();
     } else if (this.#first >= SLACK) {
-      this.#queue = queue.slice(this.#first);
+      queue.splice(0, this.#first);
+      this.#end -= this.#first;
       this.#first = 0;
     }
   }
@@ -69,10 +71,14 @@ export class Deadlines {
       this.tidy();
       const head = this.#queue[this.#first];
       if (head === undefined || head.deadline > now) break;
-      this.#queue[this.#first] = undefined;
-      this.#first += 1;
+      this.#drop();
       head.expire();
     }
     this.#arm();
+  }
+
+  #drop(): void {
+    this.#queue[this.#first] = undefined;
+    this.#first += 1;
   }
 }

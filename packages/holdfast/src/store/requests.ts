@@ -21,7 +21,7 @@ const CLOCKS_EVERY_MS = 1000;
 /** A request waits for the end of the turn with so many open ones. */
 const CROWD = 16;
 const BATCH_MAX = 500;
-/** A promise job after it is cheaper than `queueMicrotask`. */
+/** Cheaper than `queueMicrotask`. */
 const DONE = Promise.resolve();
 /** A turn of this length in ms counts as a wait for its first requests. */
 const LONG_TURN = 50;
@@ -127,7 +127,8 @@ export class Requests {
   readonly margin: number;
   readonly deadlines: Deadlines;
   readonly #backlogs: Backlogs<Request>;
-  #collected: { readonly since: number; readonly requests: Request[] } | undefined;
+  #collected: Request[] | undefined;
+  #since = 0;
   /** One wait for all callers of `written`, until a new request is collected. */
   #writing: Promise<void> | undefined;
   readonly #events: RequestEvents | undefined;
@@ -201,9 +202,13 @@ export class Requests {
   }
 
   /** The next flush sends a request, and those that have room then. */
-  #collect(now: number, ...requests: Request[]): void {
-    if (this.#collected !== undefined) return void this.#collected.requests.push(...requests);
-    this.#collected = { since: now, requests };
+  #collect(now: number, request?: Request): void {
+    if (this.#collected !== undefined) {
+      if (request !== undefined) this.#collected.push(request);
+      return;
+    }
+    this.#collected = request === undefined ? [] : [request];
+    this.#since = now;
     this.#writing = undefined;
     if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
     else void DONE.then(this.#flush);
@@ -213,7 +218,7 @@ export class Requests {
     this.#collect(this.#clock.now());
   }
 
-  /** A server was silent since `limit` ms before `now`. */
+  /** A server was silent for `timeout` until `now`. */
   failWaiting(backlog: Backlog<Request>, now: number): void {
     if (backlog.waiting.size === 0) return;
     const text = `no reply from the store within ${Math.ceil(this.timeout)} ms`;
@@ -283,10 +288,10 @@ export class Requests {
   }
 
   readonly #flush = (): void => {
-    const { since = 0, requests = [] } = this.#collected ?? {};
+    const requests = this.#collected ?? [];
     this.#collected = undefined;
     const now = this.#clock.now();
-    const late = now - since >= LONG_TURN;
+    const late = now - this.#since >= LONG_TURN;
     const batch = late ? requests.filter((request) => request.due()) : requests;
     for (const backlog of this.#backlogs.all) {
       if (backlog.waiting.size === 0) continue;
