@@ -167,6 +167,30 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       }
     });
 
+    it('opens its channel at a master that lost the slot of the channel meanwhile', async () => {
+      const [from, to] = cluster.masters as [Server, Server, Server];
+      const other = await instance(client, QUIET);
+      await other.ready();
+      // the tag of a channel, and so its slot, depends on the master only
+      const slots = await channelSlots(from);
+      expect(slots).toHaveLength(1);
+      const holdfast = await instance(client, QUIET);
+      const key = keyOn(from);
+      await (await holdfast.mutex(key).acquire()).release();
+      for (const slot of slots) await cluster.moveSlot(slot, to);
+      try {
+        await holdfast.ready();
+        await until(async () => (await listeners(from)) === 2);
+        const lease = await other.mutex(key).acquire();
+        const waits = holdfast.mutex(key).acquire();
+        await queued(other, key, 1);
+        await lease.release();
+        expect(await (await waits).release()).toBe('freed');
+      } finally {
+        for (const slot of slots) await cluster.moveSlot(slot, from);
+      }
+    });
+
     it('leaves no connection when it is closed', async () => {
       const holdfast = await instance(client);
       await holdfast.ready();

@@ -13,7 +13,7 @@ export interface IoredisSettings {
   readonly socketTimeout?: unknown;
 }
 
-/** The time for a master's reply to the handshake of a wake connection. */
+/** For a master's reply to the handshake of a wake connection. */
 const REPLY_MS = 5000;
 
 interface Origin {
@@ -137,6 +137,7 @@ export async function subscribeShard(
 ): Promise<Subscription> {
   let live = false;
   const connection = node.duplicate(overrides(node.options, () => () => null)) as Connection;
+  let fail: (error: Error) => void = () => undefined;
   const over = (): void => {
     if (live) listener.over();
     live = false;
@@ -150,11 +151,18 @@ export async function subscribeShard(
   connection.on('smessage', (from, payload) => {
     if (live && from === channel) listener.message(payload);
   });
-  connection.on('moved', over);
+  connection.on('moved', () => {
+    over();
+    // ioredis 5 does not answer it
+    fail(new Error('MOVED to a node that the client does not tell'));
+  });
   connection.on('close', over);
   try {
     await connection.connect();
-    await connection.ssubscribe(channel);
+    await new Promise((resolve, reject) => {
+      fail = reject;
+      connection.ssubscribe(channel).then(resolve, reject);
+    });
   } catch (error) {
     connection.disconnect();
     throw isErrorReply(error) ? error : (failure ?? error);

@@ -10,6 +10,7 @@
  * its request.
  */
 import type { ClusterView, Subscription } from '../clients/port.js';
+import { isRedirection } from '../clients/cluster.js';
 import { systemClock, type Timer } from '../../base/clock.js';
 import { growing } from '../../base/retry.js';
 import { StoreFailure } from '../port.js';
@@ -38,7 +39,7 @@ export class ClusterChannels {
   readonly #name: string;
   readonly #events: ChannelEvents;
   readonly #channels = new Map<string, NodeChannel>();
-  /** The timer runs until the next attempt may begin. */
+  /** Until the next attempt may begin. */
   #timer: Timer | undefined;
   #failures = 0;
   #closed = false;
@@ -96,12 +97,13 @@ export class ClusterChannels {
       .filter((address) => this.#channels.get(address)?.phase !== 'live');
     this.#failures = without.length > 0 ? this.#failures + 1 : 0;
     if (without.length === 0) return;
-    // an attempt to reach a dead node may last until it has been replaced
+    // an attempt at a dead node may last until its replacement
     const missing = without.filter((address) => this.#channels.get(address)?.phase !== 'opening');
     for (const address of missing) {
       this.#open(address).then(
         () => this.#events.up(),
-        () => undefined,
+        // which the client has not seen
+        (error: unknown) => isRedirection(error) && void this.#view.refresh(address),
       );
     }
     const again = (): void => {
@@ -140,7 +142,7 @@ export class ClusterChannels {
     }
   }
 
-  /** A name whose slot the master owns. */
+  /** Its slot belongs to the master. */
   #nameAt(address: string): { name: string; slot: number } {
     for (let tag = 0; tag < TAGS_MAX; tag++) {
       const name = `${this.#name}{${tag}}`;
