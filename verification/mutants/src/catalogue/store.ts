@@ -178,7 +178,7 @@ export const STORE: readonly Mutant[] = [
     edits: [
       {
         file: 'store/redis/redis-store.js',
-        find: 'if (call.movesApart === true && isHalfMoved(error))',
+        find: 'if (call.movesApart === true && isMoving(error))',
         replace: 'if (false)',
       },
     ],

@@ -177,6 +177,42 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'cluster.half-moved.test.ts: warmUp may be the first call',
   },
   {
+    name: 'a client that goes on to try',
+    mistake: 'a client that repeats TRYAGAIN gets calls with three keys of a half-moved slot',
+    edits: [
+      {
+        file: 'store/redis/redis-store.js',
+        find: 'if (triesAgain && call.movesApart === true)',
+        replace: 'if (false)',
+      },
+    ],
+    elsewhere: 'cluster.half-moved.test.ts',
+  },
+  {
+    name: 'an address that natMap has not translated',
+    mistake: 'after a redirection ioredis itself routes the calls, and repeats them (TRYAGAIN)',
+    edits: [
+      {
+        file: 'store/clients/ioredis-cluster.js',
+        find: 'if (!natMap || known.has(address))',
+        replace: 'if (true)',
+      },
+    ],
+    elsewhere: 'cluster.half-moved.test.ts',
+  },
+  {
+    name: 'a call without an answer is followed by another',
+    mistake: 'a release of a half-moved lock is sent twice, and "absent" is believed',
+    edits: [
+      {
+        file: 'store/redis/redis-store.js',
+        find: 'if (failed)',
+        replace: 'if (true)',
+      },
+    ],
+    elsewhere: 'test/unit/store/half-moved.test.ts',
+  },
+  {
     name: 'no last question',
     mistake: 'a call that no push can reach misses a lock that became free since its first answer',
     edits: [{ file: 'acquire/call.js', find: '(heard && !deaf)', replace: 'heard' }],

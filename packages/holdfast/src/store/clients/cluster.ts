@@ -26,16 +26,16 @@ export function isRedirection(error: unknown): boolean {
   return error instanceof Error && ELSEWHERE.test(error.message);
 }
 
-const HALF_MOVED = /^(?:ASK|TRYAGAIN) /;
+const MOVES = /^(?:MOVED|ASK|TRYAGAIN) /;
 
-/** The slot moves, and the node has none or some of the keys. */
-export function isHalfMoved(error: unknown): boolean {
-  return error instanceof Error && HALF_MOVED.test(error.message);
+/** The slot moves or has moved. */
+export function isMoving(error: unknown): boolean {
+  return error instanceof Error && MOVES.test(error.message);
 }
 
 /** Whether the client repeats a call after this error of a node. */
 export function isForCluster({ movesApart }: CallTerms, error: unknown): boolean {
-  return isRedirection(error) && !(movesApart === true && isHalfMoved(error));
+  return isRedirection(error) && !(movesApart === true && isMoving(error));
 }
 
 /** Not connected to the master; nothing was sent. */

@@ -7,7 +7,7 @@ import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
 import type { CallTerms, ScanPage } from './port.js';
 import { slotOf } from './hash-slot.js';
 
-/** The slots are read again after so many commands: the client does not tell that they moved. */
+/** The client does not tell that slots moved. */
 const COMMANDS_MAX = 500;
 
 /** @param scan given, so that a bundler leaves it with the other adapters */
@@ -26,7 +26,7 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     return outbox.add(names, async () => {
       if (slots === undefined) return send(client, all);
       await slots.known;
-      return slots.send(key, all);
+      return slots.send(key, all, keys);
     });
   };
   const scanAt = async (cursor: string, rest: readonly string[], at?: Route): Promise<ScanPage> => {
@@ -62,7 +62,7 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
 
     view: {
       // the client does not know every address; then the first name leads to the node
-      takesAddress: true,
+      ...{ takesAddress: true, triesAgain: true },
       masters: () => slots?.masters() ?? [],
       masterOf: (slot) => slots?.owners[slot],
       refresh: async (silent) => slots?.refresh(silent),
@@ -75,18 +75,22 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
   };
 }
 
+/** Fails at a node that does not serve each of these names. */
+const SERVES = "for _, name in ipairs(ARGV) do redis.call('EXISTS', name) end";
+
 /** The client does not show the masters. */
 class Slots {
   owners: readonly (string | undefined)[] = [];
   readonly known: Promise<void>;
   readonly #client: GlideLike;
   /**
-   * After a silence commands name the address: the client goes on to use a frozen master whose
-   * replica took over.
+   * After a silence: the client goes on to use a frozen master whose replica took over.
    */
   #named = false;
   #reading: Promise<void> | undefined;
   #commands = 0;
+  /** They may be half-moved: a call was not answered. */
+  readonly #suspects = new Set<number>();
 
   constructor(client: GlideLike) {
     this.#client = client;
@@ -97,16 +101,36 @@ class Slots {
     return [...new Set(this.owners)].filter((one) => one !== undefined);
   }
 
-  async send(key: string, words: readonly string[]): Promise<unknown> {
+  async send(key: string, words: readonly string[], keys: readonly string[]): Promise<unknown> {
     this.#commands += 1;
     if (this.#commands % COMMANDS_MAX === 0) void this.read();
-    const owner = this.owners[slotOf(key)];
+    const slot = slotOf(key);
+    const owner = this.owners[slot];
+    if (keys.length > 1 && owner !== undefined && this.#suspects.has(slot)) {
+      await this.#serves(owner, keys);
+      this.#suspects.delete(slot);
+    }
     const named = this.#named && owner !== undefined;
     const route: Route = named ? routeTo(owner) : { type: 'primarySlotKey', key };
     try {
       return await send(this.#client, words, route);
     } catch (error) {
-      if (!(error instanceof ReplyError)) this.#failed(named, owner);
+      if (!(error instanceof ReplyError)) {
+        this.#suspects.add(slot);
+        this.#failed(named, owner);
+      }
+      throw error;
+    }
+  }
+
+  /** The client would repeat a call with several keys until its time limit. */
+  async #serves(owner: string, keys: readonly string[]): Promise<void> {
+    try {
+      await send(this.#client, ['EVAL', SERVES, '0', ...keys], routeTo(owner));
+    } catch (error) {
+      // it may have moved
+      void this.read();
+      if (error instanceof ReplyError) throw new ReplyError(`TRYAGAIN ${error.message}`);
       throw error;
     }
   }

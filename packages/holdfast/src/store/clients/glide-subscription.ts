@@ -3,8 +3,7 @@
  * itself.
  *
  * The client does not tell of a lost connection. It gives each push to a method, which returns null
- * for the end of a connection or a confirmation: messages may be lost. Without that method a loss
- * goes unnoticed: waiters poll.
+ * for the end of a connection or a confirmation: messages may be lost.
  */
 import type { GlideLike } from './glide.js';
 import { AS_STRINGS } from './glide-commands.js';

@@ -18,7 +18,7 @@ export interface GlideAdapter
 /** The client belongs to the caller. */
 export function glidePort(client: GlideLike): ClientPort {
   const view: ClusterView = {
-    takesAddress: true,
+    ...{ takesAddress: true, triesAgain: true },
     masters: () => [],
     masterOf: () => undefined,
     refresh: async (silent) => (await loading).view.refresh(silent),

@@ -4,6 +4,7 @@ import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import type { IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
+import { mapped, type NatMap } from './nat-map.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
 import { ioredisState } from './ioredis-state.js';
@@ -11,7 +12,7 @@ import { ioredisState } from './ioredis-state.js';
 /** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
 export interface IoredisClusterLike {
   readonly isCluster: boolean;
-  readonly options: IoredisSettings;
+  readonly options: IoredisSettings & { readonly natMap?: NatMap | undefined };
   /** The master first. Slots without nodes are holes. */
   readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role?: 'all' | 'master'): readonly object[];
@@ -34,12 +35,18 @@ type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha' | 'eval'> & {
 export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const nodeAt = (address: string): Node => {
     const nodes = client.nodes('all') as readonly Node[];
-    const node = nodes.find(({ options }) => `${options.host}:${options.port}` === address);
+    const node = nodes.find((one) => addressOf(one) === address);
     if (node === undefined) throw new UnknownNode(address);
     return node;
   };
+  const readyAt = readyNodes(client);
+  const reached = reachedAs(client);
+  const masterOf = (slot: number): string | undefined => {
+    const master = client.slots[slot]?.[0];
+    return master && reached(master);
+  };
   // after a redirection, the new master is in the slots before it is in the list
-  const addresses = (): string[] => mastersOf(client.slots);
+  const addresses = (): string[] => [...new Set(mastersOf(client.slots).map(reached))];
   const lostConnections = countLost(client);
   const routed = ({ sha, keys, args }: ScriptCall): Promise<unknown> =>
     attempt(() => client.evalsha(sha, keys.length, ...keys, ...args));
@@ -47,10 +54,9 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   // the nodes' clients do not collect the commands of a turn
   const takesAddress = settings.enableAutoPipelining !== true;
   const keyPrefix = prefixOf(settings.keyPrefix);
-  const readyAt = readyNodes(client);
   const sender: Sender = {
     ...{ readyAt, routed, keyPrefix },
-    masterOf: takesAddress ? (slot) => client.slots[slot]?.[0] : undefined,
+    masterOf: takesAddress ? masterOf : undefined,
   };
   return {
     name: 'ioredis',
@@ -82,9 +88,9 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     state: () => ioredisState(client, { path: 'cluster' }),
 
     cluster: {
-      takesAddress,
+      ...{ takesAddress, triesAgain: !takesAddress },
       masters: addresses,
-      masterOf: (slot) => client.slots[slot]?.[0],
+      masterOf,
       refresh: () => refresh(client),
       subscribe: async (address, channel, listener) =>
         subscribeShard(nodeAt(address), channel, listener),
@@ -131,8 +137,7 @@ function mastersOf(slots: IoredisClusterLike['slots']): string[] {
 }
 
 /**
- * The connected client of a master. They are kept by address: a new list for each call costs more
- * than the slot.
+ * The connected client of a master, kept by address.
  */
 function readyNodes(client: IoredisClusterLike): (address: string) => Node | undefined {
   let known = new Map<string, Node>();
@@ -141,11 +146,31 @@ function readyNodes(client: IoredisClusterLike): (address: string) => Node | und
     const node = known.get(address);
     if (node?.status === 'ready') return node;
     const nodes = client.nodes() as readonly Node[];
-    known = new Map(nodes.map((one) => [`${one.options.host}:${one.options.port}`, one]));
+    known = new Map(nodes.map((one) => [addressOf(one), one]));
     const found = known.get(address);
     return found?.status === 'ready' ? found : undefined;
   };
 }
+
+/**
+ * A redirection leaves an address without `natMap` in all slots of a master, until the client
+ * reads them again.
+ */
+function reachedAs(client: IoredisClusterLike): (address: string) => string {
+  const { natMap } = client.options;
+  let known = new Set<string>();
+  return (address) => {
+    if (!natMap || known.has(address)) return address;
+    known = new Set((client.nodes('all') as readonly Node[]).map(addressOf));
+    if (known.has(address)) return address;
+    const at = address.lastIndexOf(':');
+    return addressOf({
+      options: mapped(natMap, address.slice(0, at), Number(address.slice(at + 1))),
+    });
+  };
+}
+
+const addressOf = ({ options: { host, port } }: Pick<Node, 'options'>): string => `${host}:${port}`;
 
 function sendText(
   client: IoredisClusterLike,
@@ -171,8 +196,8 @@ interface Sender {
 /**
  * Sends each call with its node's client, in one write a node: the client's own routing costs about
  * as much as the command. A call that the node does not execute, or whose connection ends, goes to
- * the cluster's client, which would repeat it too, unless the call names its node. No other call is
- * sent twice: the second would find nothing, and that would be believed.
+ * the cluster's client, unless the call names its node. No other call is sent twice: the second
+ * would find nothing, and that would be believed.
  */
 function sendDirect(
   { readyAt, masterOf, routed, keyPrefix }: Sender,

@@ -3,23 +3,16 @@
  * with sentinels has no answer.
  *
  * ioredis asks the sentinels only when it connects, so it stays with a master that is frozen, or
- * cut off from them. Its option `failoverDetector` is no remedy: if a sentinel's message comes
- * while the client looks for the master, the client ends for good.
+ * cut off from them.
  */
 import { lookup } from 'node:dns/promises';
 import type { IoredisSettings } from './ioredis-subscription.js';
+import { mapped, type NatAddress, type NatMap } from './nat-map.js';
 
 const SENTINEL_MS = 1000;
 
-interface Address {
-  readonly host?: string | undefined;
-  readonly port?: number | string | undefined;
-}
-
-type NatMap = ((address: string) => Address | null) | Readonly<Record<string, Address>>;
-
 interface SentinelSettings extends IoredisSettings {
-  readonly sentinels?: readonly Address[] | null;
+  readonly sentinels?: readonly NatAddress[] | null;
   readonly name?: string;
   readonly natMap?: NatMap | undefined;
   readonly sentinelUsername?: string | null;
@@ -86,7 +79,7 @@ function leadsTo({ remoteAddress = '', remotePort }: Partial<Stream>, master: Ma
 /** An IPv4 address may have the form of IPv6. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-async function masterOf(client: Leaver, sentinel: Address): Promise<Master | undefined> {
+async function masterOf(client: Leaver, sentinel: NatAddress): Promise<Master | undefined> {
   const { name = '', sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
   const connection = client.duplicate({
     ...{ sentinels: undefined, host: sentinel.host, port: sentinel.port, path: undefined },
@@ -111,12 +104,3 @@ async function masterOf(client: Leaver, sentinel: Address): Promise<Master | und
 }
 
 /** How the client reaches a server, as ioredis computes it. */
-function mapped(
-  map: NatMap | undefined,
-  host: string,
-  port: number,
-): { readonly host: string; readonly port: number } {
-  const address = `${host}:${port}`;
-  const found = typeof map === 'function' ? map(address) : map?.[address];
-  return { host: found?.host ?? host, port: Number(found?.port ?? port) };
-}

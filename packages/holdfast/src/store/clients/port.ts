@@ -121,6 +121,9 @@ export interface ClusterView {
   /** See `CallTerms.at`. */
   readonly takesAddress?: boolean;
 
+  /** The client repeats each call after `TRYAGAIN`, see `CallTerms.movesApart`. */
+  readonly triesAgain?: boolean;
+
   masters(): readonly string[];
 
   masterOf(slot: number): string | undefined;
@@ -161,8 +164,8 @@ export interface CallTerms {
   /** The keys whose commands keep their order; by default the first. */
   readonly names?: readonly string[];
   /**
-   * The caller has another call for a slot that moves: `ASK` and `TRYAGAIN` reject this one at
-   * once, where the client can do that.
+   * The caller has another call for a slot that moves: redirections and `TRYAGAIN` reject this one
+   * at once, unless the client is in between.
    */
   readonly movesApart?: boolean;
 }

@@ -5,9 +5,8 @@
  *     opening --confirmed--> live
  *        \--failed--> over <--/ connection lost, slot moved, master no more
  *
- * While a master has no live channel, commands for its keys name none, and their waiters poll.
- * Attempts follow until each known master has one. Each opened channel makes every waiter repeat
- * its request.
+ * While a master has no live channel, commands for its keys name none, and their waiters poll. Each
+ * opened channel makes every waiter repeat its request.
  */
 import type { ClusterView, Subscription } from '../clients/port.js';
 import { isRedirection } from '../clients/cluster.js';

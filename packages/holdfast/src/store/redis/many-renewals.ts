@@ -92,10 +92,7 @@ export class ManyRenewals {
     return { ...reply, left, ...(failure && { failure }) };
   }
 
-  /**
-   * Renews with the main record first: while a slot moves, a node with only that refuses a call
-   * with all three keys (`TRYAGAIN`).
-   */
+  /** With the main record first: the slot may be half-moved. */
   async #renewAlone(command: RenewMany, key: string): Promise<RenewManyReply> {
     const reply = await this.#call(command, [mainKeyOf(this.#store.prefix, key)]).catch(() => null);
     const [left = FAILED] = reply?.left ?? [];

@@ -3,10 +3,9 @@
  *
  * A batch of commands is sent together. `several.ts` and `many-renewals.ts` put several into one
  * call; each other command is one EVALSHA. `script-loader.ts` sends a script that the server does
- * not know, once with the text: every command is idempotent by id. Pushes use one channel on its
- * own connection, which opens with the first waiter.
+ * not know, once with the text: every command is idempotent by id.
  */
-import { isHalfMoved } from '../clients/cluster.js';
+import { isMoving } from '../clients/cluster.js';
 import type { ClientPort, ScanPage, ScriptCall } from '../clients/port.js';
 import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../engine/commands.js';
 import { loadedLater } from './loaded-later.js';
@@ -150,11 +149,17 @@ export class RedisStore implements Store {
       return isShort(command) || command.op === 'renew' ? { ...call, movesApart } : call;
     });
     const connection = first ?? this.#client.connection();
-    return this.#client.evalsha(calls).map((answer, index) => {
-      const command = batch[index] as KeyCommand;
-      return answer.then(
+    const triesAgain = this.#client.cluster?.triesAgain === true;
+    const answers = triesAgain ? undefined : this.#client.evalsha(calls);
+    return calls.map((call, at) => {
+      const command = batch[at] as KeyCommand;
+      if (triesAgain && call.movesApart === true) {
+        return this.#again(command, call, MOVING, connection);
+      }
+      const answer = answers === undefined ? this.#client.evalsha([call])[0] : answers[at];
+      return (answer as Promise<unknown>).then(
         (raw) => this.#once(answerTo(command, raw), command, connection),
-        (error: unknown) => this.#again(command, calls[index] as ScriptCall, error, connection),
+        (error: unknown) => this.#again(command, call, error, connection),
       );
     });
   }
@@ -196,14 +201,19 @@ export class RedisStore implements Store {
     error: unknown,
     connection: unknown,
   ): Promise<Reply> {
+    let last = error;
     try {
-      if (call.movesApart === true && isHalfMoved(error)) {
+      if (call.movesApart === true && isMoving(error)) {
         const reply = await this.#withMainRecord(command);
         if (reply !== undefined) return this.#once(reply, command, connection);
-        const [answer] = this.#client.evalsha([{ ...call, movesApart: false }]);
-        return this.#once(answerTo(command, await answer), command, connection);
+        try {
+          const [answer] = this.#client.evalsha([{ ...call, movesApart: false }]);
+          return this.#once(answerTo(command, await answer), command, connection);
+        } catch (second) {
+          last = second;
+        }
       }
-      if (!isNoScript(error)) throw error;
+      if (!isNoScript(last)) throw last;
       const raw = await this.#loader.repeat(call, scripts[command.op]);
       return this.#once(answerTo(command, raw), command, connection);
     } catch (second) {
@@ -212,9 +222,8 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Executes a command with a call that names only the main record: while a slot moves, no node
-   * executes a call with all three keys if it has only some, and most locks have no other.
-   * `undefined` if the command needs the others.
+   * Names only the main record, and most locks have no other: while a slot moves, no node executes
+   * a call with three keys if it has only some. `undefined` if the others are necessary.
    */
   async #withMainRecord(command: KeyCommand): Promise<Reply | undefined> {
     try {
@@ -222,8 +231,11 @@ export class RedisStore implements Store {
       // a renewal that changes more than the length needs its own script
       const renews = command.op === 'renew' && (command.channel ?? command.tasks) === undefined;
       return renews ? await this.#renewals.one(command) : undefined;
-    } catch {
-      return undefined;
+    } catch (error) {
+      // without an answer it may have been executed
+      const failed = error instanceof StoreFailure ? error.answered : this.#client.isReply(error);
+      if (failed) return undefined;
+      throw error;
     }
   }
 
@@ -368,5 +380,8 @@ export class RedisStore implements Store {
 
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => systemClock.after(ms, resolve, true));
+
+/** For a client that goes on to try. */
+const MOVING = new Error('TRYAGAIN the client does not tell');
 
 const isRenewMany = (one: Command): one is RenewMany => one.op === 'renewMany';
