@@ -14,7 +14,7 @@ it('a text that is left is written without those before it', async () => {
   const [server] = (await membersOf(3)) as [Server];
   opened = await openClient('ioredis-6', server);
   const acceptor = new RedisAcceptor(portFor(opened.client), `marker ${freshKey()}`);
-  await acceptor.check({ durable: true });
+  acceptor.boot = (await acceptor.check({ durable: true })).boot;
   const key = freshKey();
   const [promised, asked] = ['1'.padStart(28, '0'), '2'.padStart(28, '0')];
   await acceptor.prepare(key, promised, 0, { owner: 'secret channel', yields: 0 });

@@ -213,6 +213,18 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'test/unit/store/half-moved.test.ts',
   },
   {
+    name: 'a vote of any server',
+    mistake: 'a client that is led to another member gives that server a second vote',
+    edits: [
+      {
+        file: 'store/quorum/acceptor-script.js',
+        find: 'if not from or boot ~= marker[1] or not',
+        replace: 'if not from or not',
+      },
+    ],
+    elsewhere: 'quorum.addresses.test.ts',
+  },
+  {
     name: 'no last question',
     mistake: 'a call that no push can reach misses a lock that became free since its first answer',
     edits: [{ file: 'acquire/call.js', find: '(heard && !deaf)', replace: 'heard' }],

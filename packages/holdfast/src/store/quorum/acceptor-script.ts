@@ -23,6 +23,7 @@
  *              the next ballot, key without prefix, then channels and texts in turn
  *            'look', '', time of the quorum
  *            'collect', channel
+ *            In the first word of a vote ('prepare', 'accept', 'look') the boot follows.
  *
  * Clients send the time of the quorum, because the clock of a server may be wrong; only `s` is of
  * the server's clock.
@@ -38,7 +39,7 @@ import {
 } from './acceptor.js';
 
 export const TEXT: string = `
-local op = ARGV[1]
+local op, boot = string.match(ARGV[1], '^(%a+) ?(.*)$')
 -- a text that is left costs the same, however many there are
 local function take(n)
   if not n then return '' end
@@ -60,7 +61,8 @@ if op == 'check' then
   local function field(name)
     return string.match(info, '[\\r\\n]' .. name .. ':([^\\r\\n]*)') or ''
   end
-  local boot, role = field('master_replid'), field('role')
+  local role = field('role')
+  boot = field('master_replid')
   local policy = field('maxmemory') ~= '0' and field('maxmemory_policy') or 'noeviction'
   local long, marker = {}, {}
   local at = whole(t[1] * 1000000 + t[2])
@@ -100,7 +102,7 @@ end
 local key, ballot, now = KEYS[1], ARGV[2], tonumber(ARGV[3])
 local marker = redis.call('HMGET', KEYS[2], 'r', 'v', 'k', 'f', 'u:' .. key)
 local from, mark = marker[2], marker[4] or '0'
-if not from or not string.find(redis.call('INFO', 'replication'),
+if not from or boot ~= marker[1] or not string.find(redis.call('INFO', 'replication'),
   'master_replid:' .. marker[1], 1, true) then return { 'unmarked' } end
 if marker[5] and tonumber(marker[5]) > tonumber(from) then from = marker[5] end
 if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end

@@ -163,6 +163,8 @@ export interface ServerStatus {
 
 export interface Acceptor {
   readonly label: string;
+  /** A server with another boot does not vote. */
+  boot?: string;
   /** As `ClientPort.connection`; without it, unknown. */
   connection?(): unknown;
   /** Promises to accept no smaller ballot; answers with the accepted value. */

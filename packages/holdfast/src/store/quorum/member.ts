@@ -49,6 +49,8 @@ export interface MemberParts {
   /** The longest silence with a request pending, in ms. */
   readonly timeout: number;
   readonly time: (time: Micros, sent: number, received: number) => void;
+  /** Called before a server with a new state is asked to vote. */
+  readonly seen: () => void;
 }
 
 export class Member {
@@ -143,6 +145,8 @@ export class Member {
         this.#boot = { name, at: this.#parts.clock.now(), ran: uptime };
       }
       answered = this.status = status;
+      this.#parts.seen();
+      this.acceptor.boot = name;
       return { status: 'yes', time, ballot: '', value: '', mark: 0, left: '' };
     };
     const before = this.trouble;

@@ -90,7 +90,10 @@ export class Members {
       const time: MemberParts['time'] = (micros, sent, received) => {
         this.clocks.note(at, micros, sent, received);
       };
-      return new Member(acceptor, { clock, deadlines, timeout, time });
+      const seen = (): void => {
+        this.#refusal = refusalOf(this.#members.map(({ status }) => status));
+      };
+      return new Member(acceptor, { clock, deadlines, timeout, time, seen });
     });
   }
 
@@ -271,21 +274,30 @@ export class Members {
     late: (vote: Vote) => void,
   ): Promise<Answer> {
     if (member.status === undefined) await this.#look(member);
-    const answer = await member.ask(send, late);
+    const answer = await this.#askUnlessRefused(member, send, late);
     if (!('vote' in answer) || answer.vote.status !== 'unmarked') return answer;
     if (this.#clock.now() < member.lookFrom) return answer;
     await this.#look(member);
-    return member.ask(send, late);
+    return this.#askUnlessRefused(member, send, late);
+  }
+
+  /** The states may be old: clients may have exchanged their servers. */
+  async #askUnlessRefused(
+    member: Member,
+    send: (acceptor: Acceptor) => Promise<Vote>,
+    late: (vote: Vote) => void,
+  ): Promise<Answer> {
+    if (this.#refusal !== undefined) await Promise.all(this.#members.map((one) => this.#look(one)));
+    const refusal = this.#refusal;
+    if (refusal === undefined) return member.ask(send, late);
+    return { trouble: { kind: 'failed', message: refusal }, sent: false };
   }
 
   /** Checks the marker; concurrent calls share one check. */
   #look(member: Member): Promise<void> {
     const known = this.#looks.get(member);
     if (known !== undefined) return known;
-    const look = this.#lookNow(member).finally(() => {
-      this.#looks.delete(member);
-      this.#refusal = refusalOf(this.#members.map(({ status }) => status));
-    });
+    const look = this.#lookNow(member).finally(() => this.#looks.delete(member));
     this.#looks.set(member, look);
     return look;
   }

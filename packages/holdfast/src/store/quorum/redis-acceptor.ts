@@ -43,6 +43,7 @@ const CLUSTER_NODE: ServerStatus = {
 
 export class RedisAcceptor implements Acceptor {
   readonly label: string;
+  boot = '';
   readonly #client: ClientPort;
   readonly #marker: string;
   #calls: (ScriptCall & { readonly answer: (answer: Promise<unknown>) => void })[] = [];
@@ -113,9 +114,9 @@ export class RedisAcceptor implements Acceptor {
     } while (cursor !== '0');
   }
 
-  async #vote(key: string, args: readonly string[], script = LEAN): Promise<Vote> {
+  async #vote(key: string, [op, ...args]: readonly string[], script = LEAN): Promise<Vote> {
     try {
-      return voteOf(await this.#call(key, args, script));
+      return voteOf(await this.#call(key, [`${op} ${this.boot}`, ...args], script));
     } catch (error) {
       throw this.#failure(error);
     }
