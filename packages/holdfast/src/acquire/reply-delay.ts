@@ -2,8 +2,8 @@
  * By how much longer replies take than the fastest one: the load of the server, the network and
  * this event loop together.
  *
- * Polls must not add to an overload: while hand-offs take longer, a waiter that asks as often asks
- * more often for each of them. So the poll period grows with this delay until the first fast reply.
+ * While hand-offs take longer, a waiter that asks as often asks more often for each of them, so the
+ * poll period grows with this delay until the first fast reply.
  */
 
 /** The part of a new measurement in the mean. */

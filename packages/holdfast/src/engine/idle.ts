@@ -5,11 +5,11 @@
  *     asks in each period --a poll far from the head--> may pause --its own poll--> as before
  *                ^--------a command asks it (push)-------/
  *
- * The reply to a poll allows a pause, longer with the distance from the head, at most `PERIODS_MAX`
- * periods: n processes send at most about 19 + n / 16 polls in a period. The store adds the pause
- * to the time of allowed silence. A pause needs `PROCESSES` other processes near the head, which
- * notice lost grants and ended leases. Until an interval of `SAME` periods ends, a process gets the
- * same pause again without a look at its place, if nothing was granted since its last command.
+ * The reply to a poll allows a pause, longer far from the head, at most `PERIODS_MAX` periods: n
+ * processes send about 19 + n / 16 polls in a period. The store adds it to the allowed silence. It
+ * needs `PROCESSES` other processes near the head, which notice lost grants and ended leases; they
+ * are counted once in an interval of `SAME` periods. In it, a process gets the same pause again
+ * without a look at its place, if nothing was granted since its last command.
  *
  * A command asks paused processes to poll at once:
  *
@@ -42,27 +42,41 @@ const FIRST = 128;
 const ANSWER_WINDOWS = 2;
 const SAME = 64;
 
-export function pauseOf({ queue }: Resource, id: string, period: number): number {
-  const before = queue.rank(id);
-  if (before < PROCESSES) return 0;
-  const others = new Set(queue.first(Math.min(before, FRONT)).map(processOf));
-  others.delete(processOf(id));
-  if (others.size < PROCESSES) return 0;
-  return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
-}
-
-/** 0 if its place must be looked up. `before`: the times of its last command. */
-export function pauseAgain(
-  { holders }: Resource,
-  before: Pick<Times, 'heard' | 'paused'>,
+/** The times are those of its last command. */
+export function pauseOf(
+  { queue }: Resource,
+  id: string,
+  { heard, paused }: Pick<Times, 'heard' | 'paused'>,
   now: Micros,
   period: number,
 ): number {
-  const { heard, paused } = before;
+  const rank = queue.rank(id);
+  if (rank < PROCESSES) return 0;
+  if (paused === 0 || !inSame(heard, now, period)) {
+    const others = new Set(queue.first(Math.min(rank, FRONT)).map(processOf));
+    others.delete(processOf(id));
+    if (others.size < PROCESSES) return 0;
+  }
+  // a newcomer's place is not looked up
+  const before = paused === 0 && rank >= FRONT ? Number.POSITIVE_INFINITY : rank;
+  return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
+}
+
+function inSame(heard: Micros, now: Micros, period: number): boolean {
+  const interval = SAME * period * 1000;
+  return Math.floor(heard / interval) === Math.floor(now / interval);
+}
+
+/** 0 if its place must be looked up. */
+export function pauseAgain(
+  { holders }: Resource,
+  { heard, paused }: Pick<Times, 'heard' | 'paused'>,
+  now: Micros,
+  period: number,
+): number {
   const [only] = holders.values();
   if (holders.size !== 1 || (only as Holder).since >= heard) return 0;
-  const interval = SAME * period * 1000;
-  if (Math.floor(heard / interval) !== Math.floor(now / interval)) return 0;
+  if (!inSame(heard, now, period)) return 0;
   const pause = Math.floor((paused - heard) / 1000);
   return pause < period || pause > PERIODS_MAX * period ? 0 : pause;
 }
@@ -86,9 +100,10 @@ export function askPaused(resource: Resource, context: CommandContext): void {
   if (count === 0) return;
   processes.lapsed = false;
   context.pausedGrant = false;
-  for (const id of queue.first(count)) {
+  for (const [place, id] of queue.first(count).entries()) {
     const { claim, channel } = waiters.get(id) as Waiter;
-    if (!processes.ask(id, context.now + ANSWER_WINDOWS * claim * 1000)) continue;
+    const answerBy = context.now + ANSWER_WINDOWS * claim * 1000;
+    if (!processes.ask(id, answerBy, place < NEXT)) continue;
     if (channel === '' || context.receivers(channel) === 0) continue;
     context.pushes.push({ channel, push: { kind: 'ask', id } });
   }

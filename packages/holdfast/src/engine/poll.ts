@@ -7,7 +7,7 @@
  * only waits, far from the head, may pause, see `idle.ts`.
  */
 import { parkedPause, pauseAgain, pauseOf } from './idle.js';
-import { processOf } from './processes.js';
+import { ASKED, processOf } from './processes.js';
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
@@ -47,9 +47,10 @@ export function poll(
   const all = (status: string): boolean => standings.every((one) => one.status === status);
   let pause = 0;
   if (ids.length > 0 && period > 0) {
-    if (all('queued')) {
-      pause = pauseAgain(resource, { heard, paused }, now, period);
-      if (pause === 0) pause = pauseOf(resource, first, period);
+    if (paused !== ASKED && all('queued')) {
+      const last = { heard, paused };
+      pause = pauseAgain(resource, last, now, period);
+      if (pause === 0) pause = pauseOf(resource, first, last, now, period);
     } else if (all('parked'))
       pause = parkedPause(resource.parking.size, ids.length, period, retention);
   }

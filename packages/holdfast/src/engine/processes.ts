@@ -17,7 +17,7 @@ export interface Times {
   heard: Micros;
   /** From when it is silent; 0 if it named no patience. */
   until: Micros;
-  /** The end of its pause; 0 if none, or it was asked since. */
+  /** The end of its pause; 0 if none, or it was asked since; or `ASKED`. */
   paused: Micros;
 }
 
@@ -29,6 +29,8 @@ const UNHEARD: Readonly<Times> = { heard: 0, until: 0, paused: 0 };
 
 /** A time in the past of every clock. */
 const LONG_AGO = 1;
+/** It is near the head: no pause follows its next poll. */
+export const ASKED = 1;
 
 export function processOf(id: string): string {
   const end = id.lastIndexOf('.');
@@ -90,14 +92,14 @@ export class Processes {
 
   isPaused(id: string): boolean {
     const paused = this.#known.get(processOf(id))?.paused ?? 0;
-    return paused !== 0;
+    return paused > ASKED;
   }
 
   /** Ends a pause with a request to poll; false if it had none. */
-  ask(id: string, answerBy: Micros): boolean {
+  ask(id: string, answerBy: Micros, isNear: boolean): boolean {
     const known = this.#known.get(processOf(id));
-    if (known === undefined || known.paused === 0) return false;
-    known.paused = 0;
+    if (known === undefined || known.paused <= ASKED) return false;
+    known.paused = isNear ? ASKED : 0;
     known.until = Math.min(known.until, answerBy);
     return true;
   }

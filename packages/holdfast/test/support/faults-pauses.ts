@@ -17,7 +17,7 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   ]),
   fault('poll: the first waiters pause', [
     poll,
-    'if before < 8 or others_in_front(id, front, before) < 8 then',
+    'if before < 8 or (front and others_in_front(id, front, before) < 8) then',
     'if before < 7 then',
   ]),
   fault('poll: waiters of one process count as processes', [
@@ -34,13 +34,54 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('wait: nine waiters are few', [wait, 'queued > 8', 'queued > 9']),
   fault('poll: a process pauses again after a grant', [
     poll,
-    'if not paused or since >= heard then',
-    'if not paused then',
+    'if not paused or since >= heard or not in_same(heard) then',
+    'if not paused or not in_same(heard) then',
   ]),
   fault('poll: a process pauses again without end', [
     poll,
-    'math.floor(heard / interval) ~= math.floor(now / interval)',
+    'math.floor(heard / interval) == math.floor(now / interval)',
+    'true',
+  ]),
+  fault('poll: those in front are counted in each poll', [
+    poll,
+    'math.floor(heard / interval) == math.floor(now / interval)',
     'false',
+  ]),
+  fault('poll: a process that was asked near the head pauses', [
+    poll,
+    ' and paused ~= 1 then',
+    ' then',
+  ]),
+  fault('poll: the first pause is that of the place', [
+    poll,
+    "paused == 0 and place_in(front, ids[1]) or redis.call('ZRANK', queue, ids[1])",
+    "redis.call('ZRANK', queue, ids[1])",
+  ]),
+  fault('wait: a process that was asked near the head pauses', [
+    wait,
+    ' and paused ~= 1 then',
+    ' then',
+  ]),
+  fault('wait: those in front are counted once', [wait, 'paused and in_same(heard)', 'paused']),
+  fault('wait: those in front of many are counted in each poll', [
+    wait,
+    ' and not counted_before and',
+    ' and',
+  ]),
+  fault('wait: those in front of few are counted in each poll', [
+    wait,
+    ', not counted_before and front',
+    ', front',
+  ]),
+  fault('wait: the first pause is that of the place', [
+    wait,
+    'queued > FRONT and paused then',
+    'queued > FRONT then',
+  ]),
+  fault('plain: a process that was asked near the head is unknown to its next poll', [
+    plain,
+    'packed_process(waiters - 1, heard, till, paused)',
+    'packed_process(waiters - 1, heard, till)',
   ]),
   fault('poll: a process pauses again for less than a period', [poll, 'pause < period or', '']),
   fault('poll: a process pauses again for more than the longest pause', [
@@ -174,21 +215,36 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('processes: no waiter is asked after a lapse', [processes, 'lapsed = true', '']),
   fault('serve: a process that was asked still pauses', [
     serve,
-    'p.paused, p.till, p.changed = 0,',
-    'p.paused, p.till, p.changed = p.paused,',
+    'p.paused = at <= 8 and 1 or 0',
+    '',
   ]),
   fault('serve: a process that was asked may be silent for its pause', [
     serve,
-    'math.min(p.till, now + 2 * w.claim * 1000), true\n      if w.channel',
-    'p.till, true\n      if w.channel',
+    'p.till, p.changed = math.min(p.till, now + 2 * w.claim * 1000), true',
+    'p.changed = true',
   ]),
   fault('serve: a process that pauses is granted without a question', [
     serve,
     'paused_grant = paused_grant or (id ~= self and is_paused(w))',
     '',
   ]),
-  fault('serve: no process is asked by push', [serve, "push(w.channel, 'a ' .. id)", '']),
-  fault('plain: a process that pauses is granted in short', [plain, 'if paused or (', 'if (']),
+  fault('serve: no process is asked by push', [serve, "publish_here(w.channel, 'a ' .. id)", '']),
+  fault('serve: all processes that are asked count as near the head', [serve, 'at <= 8', 'true']),
+  fault('serve: a process that was asked is asked again', [
+    serve,
+    'w and p and p.paused > 1',
+    'w and p and p.paused > 0',
+  ]),
+  fault('serve: a process that was asked counts as one that pauses', [
+    serve,
+    'return p and p.paused > 1',
+    'return p and p.paused > 0',
+  ]),
+  fault('plain: a process that pauses is granted in short', [
+    plain,
+    'if (paused and paused > 1) or (',
+    'if (',
+  ]),
   fault('plain: a request ends the silence of a pause', [
     plain,
     'paused and paused > now',

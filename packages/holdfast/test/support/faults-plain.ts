@@ -308,7 +308,7 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short grant: a process keeps the number of its waiters', [
     plain,
-    'PACK.process({ waiters = waiters - 1, heard = heard, till = till })',
+    'packed_process(waiters - 1, heard, till, paused)',
     'count',
   ]),
   fault('plain: a queue with a heavy waiter, an owner or a signal counts as plain', [

@@ -244,7 +244,11 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault(
     'serve: dead waiters are granted',
-    [push, 'return receivers ~= 0', 'return true'],
+    [
+      push,
+      'return publish_here(channel, message) ~= 0',
+      'publish_here(channel, message) return true',
+    ],
     [push, 'if not has_subscribers(channel) then return false end', ''],
   ),
   fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),

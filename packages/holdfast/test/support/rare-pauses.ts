@@ -29,6 +29,11 @@ const pushed = { channel: 'live-1', token: 't1' } as const;
 const all = (count: number): Step[] =>
   Array.from({ length: count }, (_, place) => polls([`p${place}.w`]));
 
+/** The first waiters leave the queue; or get the lock and release it. */
+const ended = (count: number): Step[] =>
+  Array.from({ length: count }, (_, at) => release(`p${at}.w`));
+const passed = (count: number): Step[] => [release('h.held'), ...ended(count - 1)];
+
 type Named = readonly [name: string, steps: readonly Step[]];
 const pausesBehind = (held: Step): readonly Named[] => {
   const waiters = waitersOf.bind(undefined, held);
@@ -79,18 +84,16 @@ const SECOND = 1_000_000;
 /** The place of a process that pauses again is looked up only if that is due. */
 const pausesAgainBehind = (held: Step): readonly Named[] => {
   const waiters = waitersOf.bind(undefined, held);
-  const ended = (from: number, to: number): Step[] =>
-    Array.from({ length: to - from }, (_, at) => release(`p${from + at}.w`));
   const again = (id: string, times: number, after: number): Step[] =>
     Array.from({ length: times }, () => polls([id], 1000, after));
   return [
     [
       'a process pauses again, for longer than an interval, and those in front have left',
-      [...waiters(40), ...all(40), ...ended(0, 20), ...again('p39.w', 20, 5 * SECOND)],
+      [...waiters(40), ...all(40), ...ended(20), ...again('p39.w', 20, 5 * SECOND)],
     ],
     [
       'a process pauses again behind more than 64 others, and those in front have left',
-      [...waiters(90), ...all(90), ...ended(0, 12), ...again('p89.w', 8, 11 * SECOND)],
+      [...waiters(90), ...all(90), ...ended(12), ...again('p89.w', 8, 11 * SECOND)],
     ],
     [
       'a process pauses again after grants to those in front',
@@ -133,7 +136,7 @@ const ofSemaphore: Named = [
     ask('h.b', { ...permits, ttl: 60_000 }),
     ...Array.from({ length: 30 }, (_, place) => ask(`p${place}.w`, permits)),
     polls(['p29.w']),
-    ...Array.from({ length: 12 }, (_, place) => release(`p${place}.w`)),
+    ...ended(12),
     polls(['p29.w']),
   ],
 ];
@@ -143,23 +146,11 @@ const questionsBehind = (held: Step): readonly Named[] => {
   return [
     [
       'a process that pauses gets the lock, and the next ones are asked',
-      [
-        ...waiters(24, () => pushed),
-        ...all(24),
-        ...Array.from({ length: 12 }, (_, place) =>
-          release(place === 0 ? 'h.held' : `p${place - 1}.w`),
-        ),
-      ],
+      [...waiters(24, () => pushed), ...all(24), ...passed(12)],
     ],
     [
       'waiters without a channel are asked, and get no push',
-      [
-        ...waiters(20, (place) => (place % 2 === 0 ? pushed : {})),
-        ...all(20),
-        ...Array.from({ length: 11 }, (_, place) =>
-          release(place === 0 ? 'h.held' : `p${place - 1}.w`),
-        ),
-      ],
+      [...waiters(20, (place) => (place % 2 === 0 ? pushed : {})), ...all(20), ...passed(11)],
     ],
     [
       'a poll of a program with a longer retention',
@@ -198,6 +189,56 @@ const questionsBehind = (held: Step): readonly Named[] => {
     ],
   ];
 };
+
+const looksBehind = (held: Step): readonly Named[] => {
+  const waiters = waitersOf.bind(undefined, held);
+  return [
+    [
+      'a process that was asked near the head polls, gets the lock, and asks for more',
+      [
+        ...waiters(34, () => pushed),
+        ...all(34),
+        ask('p10.x', pushed),
+        ...passed(9),
+        polls(['p9.w']),
+        polls(['p9.w']),
+        ask('p11.x', pushed),
+        release('p8.w'),
+        polls(['p11.x', 'p11.w']),
+        release('p9.w'),
+        polls(['p10.x']),
+        release('p10.w'),
+        release('p11.w'),
+      ],
+    ],
+    [
+      'a process that was asked polls when others have come before it',
+      [
+        ...waiters(34, () => pushed),
+        ...all(34),
+        ...passed(9),
+        ...Array.from({ length: 12 }, (_, place) => ask(`o${place}.w`, { ticket: 1 + place })),
+        polls(['p12.w']),
+        polls(['p12.w']),
+      ],
+    ],
+    ...[10, 70].map(
+      (many): Named => [
+        `those in front of a process that pauses are counted again later; ${many} of one process`,
+        [
+          ...waiters(9),
+          ...Array.from({ length: many }, (_, place) => ask(`q.w${place}`)),
+          ask('r.w'),
+          polls(['r.w']),
+          ...ended(9),
+          polls(['r.w'], 20_000),
+          polls(['r.w'], 1000, 70 * SECOND),
+        ],
+      ],
+    ),
+  ];
+};
+const againBehind = (held: Step): Named[] => [...pausesAgainBehind(held), ...looksBehind(held)];
 
 const parkOf = (name: string, kept: number, [from, to] = ['h', 'w']): Step =>
   literally(
@@ -349,11 +390,11 @@ export const rarePauses: readonly Named[] = [
   parkedWaiters,
   ...asleep,
   ofSemaphore,
-  ...pausesAgainBehind(ask('h.held', { ttl: 600_000 })),
+  ...againBehind(ask('h.held', { ttl: 600_000 })),
   ...pausesBehind(ask('h.held', longHeld)),
   ...questionsBehind(ask('h.held', longHeld)),
   ...[pausesBehind, questionsBehind]
     .flatMap((sequences) => sequences(ask('h.held', { ...longHeld, owner: 'o-h' })))
-    .concat(pausesAgainBehind(ask('h.held', { ttl: 600_000, owner: 'o-h' })))
+    .concat(againBehind(ask('h.held', { ttl: 600_000, owner: 'o-h' })))
     .map(([name, steps]): Named => [`${name}; the holder has an owner`, steps]),
 ];

@@ -69,6 +69,20 @@ describe('idle waiters', () => {
     expect(await pollsIn(all, 64_000)).toBeLessThan(64 * (21 + count / 16));
   });
 
+  it('pause for longest after the first poll, if that finds them far from the head', async () => {
+    const all = await waiters(70);
+    const [near] = all.slice(63, 64) as [Waiter];
+    const [far] = all.slice(69) as [Waiter];
+    await clock.advance(2000);
+    const [first, second] = [polls([near]), polls([far])];
+    await clock.advance(13_500);
+    expect(polls([near]) - first).toBe(1);
+    expect(polls([far]) - second).toBe(0);
+    // the pause after the next look is that of its place: nine periods
+    await clock.advance(64_000 + PAUSE);
+    expect(await pollsIn([far], 36_000)).toBe(4);
+  });
+
   it('ask more often when those in front have left, at the latest after 64 periods', async () => {
     const all = await waiters(130);
     await clock.advance(2 * PAUSE);
@@ -218,7 +232,8 @@ describe('a call that waits while its process pauses', () => {
   it('outlives a short outage that begins in the pause', async () => {
     await waiters(79);
     const [last] = (await waiters(1)) as [Waiter];
-    await clock.advance(2 * PAUSE);
+    // its second pause, as long as the first one, has begun
+    await clock.advance(2.5 * PAUSE);
     last.store.fate = () => 'failed';
     await clock.advance(PAUSE);
     last.store.heal();

@@ -74,7 +74,9 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
     shared("redis.call('ZRANGE', queue, 0, 0)[1]", "redis.call('ZRANGE', queue, -1, -1)[1]"),
     shared("redis.pcall('ZPOPMIN', queue)", "redis.pcall('ZPOPMAX', queue)"),
   ],
-  'dead waiter is not skipped': [shared('return receivers ~= 0', 'return true')],
+  'dead waiter is not skipped': [
+    shared('publish_here(channel, message) ~= 0', 'publish_here(channel, message) ~= -1'),
+  ],
   'withdrawal leaves the queue alone': [
     lua("status = withdraw(id) and 'dequeued'", "status = false and 'dequeued'"),
   ],

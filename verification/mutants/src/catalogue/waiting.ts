@@ -53,7 +53,7 @@ export const WAITING: readonly Mutant[] = [
     name: 'a pause without end',
     mistake: 'a waiter at the head asks as seldom as one at the end of a long queue',
     edits: [
-      { file: 'engine/idle.js', find: 'if (before < PROCESSES)', replace: 'if (before < 1)' },
+      { file: 'engine/idle.js', find: 'if (rank < PROCESSES)', replace: 'if (rank < 1)' },
       { file: 'engine/idle.js', find: 'if (others.size < PROCESSES)', replace: 'if (false)' },
       {
         file: 'engine/idle.js',
@@ -69,7 +69,7 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       {
         file: 'engine/idle.js',
-        find: 'if (Math.floor(heard / interval) !== Math.floor(now / interval))',
+        find: 'if (!inSame(heard, now, period))',
         replace: 'if (false)',
       },
     ],

@@ -1,12 +1,12 @@
 /**
- * Late duplicates: copies of a request that the store receives after the acquisition is over.
+ * Late duplicates: copies of a request that come after the acquisition is over.
  *
  * A client may repeat a request after a reconnect, and a connection or a proxy may still hold the
  * first copy: if the request was not answered, or its answer took as long as a reconnect and the
  * connection is not known to be the same. The store would then make a grant without a holder. So
  * the acquisition is released at growing intervals after its end: a late duplicate holds or waits
- * until the next attempt (I6), and after the last one until its lease expires; a push of its grant
- * begins the attempts again. Repeated releases are harmless (I3, I8).
+ * until the next attempt (I6), or the end of its lease; a push of its grant begins them again.
+ * Repeated releases are harmless (I3, I8).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Requests } from '../../store/requests.js';

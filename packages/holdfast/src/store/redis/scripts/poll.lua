@@ -45,18 +45,29 @@ local function others_in_front(id, front, before)
   return count
 end
 
+-- `front`: false if they were counted.
 local function pause_of(id, front, before)
-  if before < 8 or others_in_front(id, front, before) < 8 then return 0 end
+  if before < 8 or (front and others_in_front(id, front, before) < 8) then return 0 end
   return math.min(16, 1 + math.floor(before / 8)) * period
+end
+
+local function in_same(heard)
+  local interval = 64 * period * 1000
+  return math.floor(heard / interval) == math.floor(now / interval)
 end
 
 -- `since`: when the only lease was granted.
 local function pause_again(heard, paused, since)
-  if not paused or since >= heard then return 0 end
-  local interval = 64 * period * 1000
-  if math.floor(heard / interval) ~= math.floor(now / interval) then return 0 end
+  if not paused or since >= heard or not in_same(heard) then return 0 end
   local pause = math.floor((paused - heard) / 1000)
   return (pause < period or pause > 16 * period) and 0 or pause
+end
+
+local function place_in(front, id)
+  for at = 1, #front do
+    if front[at] == id then return at - 1 end
+  end
+  return math.huge
 end
 
 local function parked_pause(parked)
@@ -111,11 +122,13 @@ for index, id in ipairs(ids) do
   local how = standings[index][1]
   all = (index == 1 or how == all) and how
 end
-if period > 0 and all == 'queued' then
+if period > 0 and all == 'queued' and paused ~= 1 then
   local only = leases == 1 and read_holder(only_lease())
   pause = only and pause_again(heard, paused, only.since) or 0
   if pause == 0 then
-    pause = pause_of(ids[1], first_waiters(), redis.call('ZRANK', queue, ids[1]))
+    local front = (paused == 0 or not in_same(heard)) and first_waiters()
+    local before = paused == 0 and place_in(front, ids[1]) or redis.call('ZRANK', queue, ids[1])
+    pause = pause_of(ids[1], front, before)
   end
 elseif period > 0 and all == 'parked' then
   pause = parked_pause(parked_count())

@@ -12,5 +12,5 @@
 --- @fields about channel tasks meta
 -- `w:<id>`: a waiter; last, the condition that signalled it.
 --- @fields waiter ticket weight ttl claim hand_offs fair owner channel token tasks meta [signalled]
--- `n:<process>`: its waiters, when it was heard of, when it counts as dead, the end of its pause.
+-- `n:<process>`: its waiters, and `Times` of engine/processes.ts.
 --- @fields process waiters heard till [paused]

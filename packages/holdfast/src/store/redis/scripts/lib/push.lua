@@ -11,12 +11,16 @@ end
 -- A user without the right to publish serves waiters without pushes; they poll. PUBLISH is not
 -- replicated: with a subscriber at a replica, which is not counted, two waiters would hold the
 -- lock.
-local function reached(channel, message)
-  if not has_subscribers(channel) then return false end
+local function publish_here(channel, message)
   redis.set_repl(redis.REPL_NONE)
   local receivers = publish(channel, message)
   redis.set_repl(redis.REPL_ALL)
-  return receivers ~= 0
+  return receivers
+end
+
+local function reached(channel, message)
+  if not has_subscribers(channel) then return false end
+  return publish_here(channel, message) ~= 0
 end
 
 local function grant_message(id, h_fence, left, hand_offs, holds, token)

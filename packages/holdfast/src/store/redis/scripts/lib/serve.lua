@@ -109,7 +109,7 @@ end
 
 local function is_paused(w)
   local p = w.channel ~= '' and read_process(w.id)
-  return p and p.paused > 0
+  return p and p.paused > 1
 end
 
 -- The command names the waiter, or its living process was notified.
@@ -131,11 +131,15 @@ local function ask_paused()
     names[#names + 1] = 'n:' .. process_of(id)
   end
   load(names)
-  for _, id in ipairs(first) do
+  for at, id in ipairs(first) do
     local w, p = read_waiter(id), read_process(id)
-    if w and p and p.paused > 0 then
-      p.paused, p.till, p.changed = 0, math.min(p.till, now + 2 * w.claim * 1000), true
-      if w.channel ~= '' then push(w.channel, 'a ' .. id) end
+    if w and p and p.paused > 1 then
+      p.paused = at <= 8 and 1 or 0
+      p.till, p.changed = math.min(p.till, now + 2 * w.claim * 1000), true
+      if w.channel ~= '' then
+        guard()
+        publish_here(w.channel, 'a ' .. id)
+      end
     end
   end
 end

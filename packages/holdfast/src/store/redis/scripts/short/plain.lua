@@ -39,7 +39,7 @@ local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget,
   local ttl, claim, hand_offs, fair, channel, token, tasks, meta =
     UNPACK.waiter(packed, 'ttl claim hand_offs fair channel token tasks meta')
   local waiters, heard, till, paused = UNPACK.process(count, 'waiters heard till paused')
-  if paused or (till ~= 0 and till <= now) then return false end
+  if (paused and paused > 1) or (till ~= 0 and till <= now) then return false end
   waiting, fair_waiting = waiting - 1, fair_waiting - fair
   if fair == 0 and fair_waiting > 0 then
     hand_offs = 0
@@ -60,7 +60,7 @@ local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget,
   if waiters > 1 then
     redis.call('HDEL', resource, 'w:' .. id)
     save(forget, kept, waiting > 0, summary, 'm', about, process,
-      PACK.process({ waiters = waiters - 1, heard = heard, till = till }), ...)
+      packed_process(waiters - 1, heard, till, paused), ...)
   else
     redis.call('HDEL', resource, 'w:' .. id, process)
     save(forget, kept, waiting > 0, summary, 'm', about, ...)
