@@ -81,8 +81,9 @@ export interface Sizes {
   readonly keys: number;
   /** Pairs and grants of a measurement. */
   readonly operations: number;
-  /** For how many ttls renewals are counted. */
   readonly ttl: number;
+  /** From so many leases on, a ttl of a minute: else one process had too many renewals to do. */
+  readonly many: number;
   /** How long loops last, and how long calls of one process wait. */
   readonly restMs: number;
   /** How long waiters are watched: in each 64 periods they look at their places once. */

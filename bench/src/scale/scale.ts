@@ -23,14 +23,16 @@ const FULL: Sizes = {
   waiters: [1, 10, 100, 1000, 10_000],
   calls: [1, 10, 100, 1000, 10_000],
   masters: [1, 2, 3],
-  ...{ keys: 20_000, operations: 8000, ttl: 5000, restMs: 20_000, idleMs: 64_000, rests: 5 },
+  ...{ keys: 20_000, operations: 8000, ttl: 5000, many: 500_000 },
+  ...{ restMs: 20_000, idleMs: 64_000, rests: 5 },
 };
 
 /** Of the other stores: their costs grow in the same way. */
 const OTHERS: Sizes = {
   ...{ pairs: [1, 10], pauses: [100], leases: [5000], processes: [2, 10], waiters: [20] },
   ...{ calls: [1, 100, 10_000], masters: [1, 2, 3] },
-  ...{ keys: 2000, operations: 2000, ttl: 5000, restMs: 10_000, idleMs: 10_000, rests: 5 },
+  ...{ keys: 2000, operations: 2000, ttl: 5000, many: 500_000 },
+  ...{ restMs: 10_000, idleMs: 10_000, rests: 5 },
 };
 
 /** Of these, one call renews many leases. */
@@ -38,6 +40,7 @@ const SERVERS: readonly Kind[] = ['replicas', 'cluster', 'memory'];
 
 /** A renewal is a command for each lease, so the processes need more time. */
 const REGISTERS: Sizes = { ...OTHERS, leases: [500], ttl: 10_000 };
+const QUORUM: Sizes = { ...REGISTERS, leases: [500, 10_000], many: 10_000 };
 
 const QUICK: Sizes = {
   pairs: [1, 10],
@@ -47,7 +50,8 @@ const QUICK: Sizes = {
   waiters: [10],
   calls: [10],
   masters: [1],
-  ...{ keys: 1000, operations: 400, ttl: 2000, restMs: 2000, idleMs: 2000, rests: 1 },
+  ...{ keys: 1000, operations: 400, ttl: 2000, many: 500_000 },
+  ...{ restMs: 2000, idleMs: 2000, rests: 1 },
 };
 
 const MILLION = 1_000_000;
@@ -70,6 +74,7 @@ export async function printScale(settings: Settings): Promise<void> {
   const sizesOf = (kind: Kind): Sizes => {
     if (quick) return QUICK;
     if (kind === 'one') return million ? { ...FULL, leases: [...FULL.leases, MILLION] } : FULL;
+    if (kind === 'quorum') return QUORUM;
     return SERVERS.includes(kind) ? OTHERS : REGISTERS;
   };
   const run = new Run(settings);

@@ -33,8 +33,6 @@ const ON_MASTERS = { pairs: [30], leases: [5000] };
 const CONNECTIONS = 200;
 /** The time after which a connection is not busy any more, for its server. */
 const BUFFERS_MS = 8000;
-/** So many leases of a short ttl are more renewals than one process and one server can do. */
-const MANY = 500_000;
 const MANY_TTL = 60_000;
 /** How long a lock is held in a hand-off. */
 const WORK_MS = 1;
@@ -136,7 +134,7 @@ async function handOffs(bench: Bench): Promise<void> {
 async function leases(bench: Bench): Promise<void> {
   const { meter, sizes } = bench;
   for (const locks of sizes.leases) {
-    const ttl = locks < MANY ? sizes.ttl : MANY_TTL;
+    const ttl = locks < sizes.many ? sizes.ttl : MANY_TTL;
     await withTeam(bench, { ttl }, async (team) => {
       // the process listens, and each part of it was used
       await team.ask({ do: 'hold', locks: WARM });
