@@ -111,6 +111,24 @@ export const MISTAKES: Readonly<Record<string, Mistake>> = {
       },
     }),
   ),
+  'the version is the time in milliseconds': mistake(
+    'each of many quick swaps has a version of its own',
+    (whole) => {
+      const versions = new Map<string, string>();
+      return {
+        read: async (key) => {
+          const read = await whole.read(key);
+          return { ...read, version: versions.get(key) ?? 'none' };
+        },
+        swap: async (key, version, to) => {
+          if ((versions.get(key) ?? 'none') !== version) return false;
+          versions.set(key, `${Date.now()}`);
+          const swapped = await force(whole, key, to);
+          return swapped && { ...swapped, version: versions.get(key) as string };
+        },
+      };
+    },
+  ),
   'the version is not compared': mistake('a swap with an old version changes nothing', (whole) => ({
     swap: (key, _, to) => force(whole, key, to),
   })),
@@ -185,6 +203,17 @@ export const MISTAKES: Readonly<Record<string, Mistake>> = {
       return read.state === '' ? read : { ...(await whole.read(key)), state: read.state };
     },
   })),
+  'a swap that won returns false if another one follows at once': mistake(
+    'histories of concurrent calls are linearizable',
+    (whole) => ({
+      swap: async (key, version, to) => {
+        const swapped = await whole.swap(key, version, to);
+        await sleep(1);
+        const now = await whole.read(key);
+        return swapped && now.version === swapped.version && swapped;
+      },
+    }),
+  ),
   'the time is in milliseconds': mistake(
     'the clock counts microseconds, the same for all processes',
     timed((time) => Math.floor(time / 1000)),
@@ -251,6 +280,14 @@ export const MISTAKES: Readonly<Record<string, Mistake>> = {
     'a state of `stateMax` characters comes back as it was',
     stored((state) => state.slice(0, 65_535)),
   ),
+  'a state is written in two parts': mistake('a read beside swaps sees a whole state', (whole) => ({
+    swap: async (key, version, to) => {
+      const half = to.state.slice(0, to.state.length / 2);
+      const first = await whole.swap(key, version, { ...to, state: half });
+      await sleep(1);
+      return first && whole.swap(key, first.version, to);
+    },
+  })),
   'scan returns one page': mistake(
     'scan lists all keys with a prefix that have a state',
     (whole) => ({

@@ -14,12 +14,18 @@ const WORKERS = 8;
 const SWAPS_MAX = 120;
 const MS_MAX = 3000;
 
-/** An answered call: it saw or made the state with so many tokens. */
+/** It saw or made the state with so many tokens. */
 interface Call {
   readonly began: number;
   readonly ended: number;
   readonly place: number;
   readonly tokens: readonly string[];
+}
+
+interface History {
+  readonly calls: Call[];
+  /** Of swaps that returned `false`. */
+  readonly denied: string[];
 }
 
 const tokensOf = (state: string): string[] => (state === '' ? [] : state.split(' '));
@@ -28,32 +34,35 @@ async function work(
   register: Register,
   key: string,
   worker: number,
-  history: Call[],
+  { calls, denied }: History,
   isOver: () => boolean,
 ): Promise<void> {
   for (let round = 0; !isOver(); round += 1) {
     const began = local();
     const { state, version } = await register.read(key);
     const tokens = tokensOf(state);
-    history.push({ began, ended: local(), place: tokens.length, tokens });
+    calls.push({ began, ended: local(), place: tokens.length, tokens });
     // others may change the key between the read and the swap
     if ((round + worker) % 3 === 0) await sleep(1);
     const swapBegan = local();
-    const next = [...tokens, `${worker}.${round}`];
-    if ((await register.swap(key, version, to(next.join(' ')))) === false) continue;
-    history.push({ began: swapBegan, ended: local(), place: next.length, tokens: next });
+    const token = `${worker}.${round}`;
+    const next = [...tokens, token];
+    if ((await register.swap(key, version, to(next.join(' ')))) === false) denied.push(token);
+    else calls.push({ began: swapBegan, ended: local(), place: next.length, tokens: next });
   }
 }
 
-function judge(history: readonly Call[], order: readonly string[]): void {
-  for (const { tokens } of history) {
+function judge({ calls, denied }: History, order: readonly string[]): void {
+  const liar = denied.find((token) => order.includes(token));
+  check(liar === undefined, `a swap that returned false took effect: ${liar}`);
+  for (const { tokens } of calls) {
     const agrees = tokens.every((token, at) => token === order[at]);
     check(agrees, `a swap that succeeded is not in the last state: ${tokens.at(-1)}`);
   }
-  const ends = [...history].sort((a, b) => a.ended - b.ended);
+  const ends = [...calls].sort((a, b) => a.ended - b.ended);
   let latest = 0;
   let next = 0;
-  for (const call of [...history].sort((a, b) => a.began - b.began)) {
+  for (const call of [...calls].sort((a, b) => a.began - b.began)) {
     for (; (ends[next]?.ended ?? Infinity) < call.began; next += 1) {
       latest = Math.max(latest, ends[next]?.place ?? 0);
     }
@@ -67,9 +76,9 @@ function judge(history: readonly Call[], order: readonly string[]): void {
 const linearizable = caseOf('histories of concurrent calls are linearizable', async (at) => {
   const registers = [await at.register(), await at.register(), await at.register()];
   const key = at.key();
-  const history: Call[] = [];
+  const history: History = { calls: [], denied: [] };
   const end = local() + MS_MAX * 1000;
-  const swaps = (): number => Math.max(0, ...history.slice(-20).map(({ place }) => place));
+  const swaps = (): number => Math.max(0, ...history.calls.slice(-20).map(({ place }) => place));
   const isOver = (): boolean => local() > end || swaps() >= SWAPS_MAX;
   await Promise.all(
     Array.from({ length: WORKERS }, (_, worker) => {

@@ -5,6 +5,7 @@ import { caseOf, check, expectState, put, type RegisterCase, short, sleep, to } 
 const RACERS = 8;
 const RACES = 12;
 const KEYS = 40;
+const QUICK = 100;
 
 const unknownKey = caseOf('a key without a state has an empty text and a version', async (at) => {
   const one = await at.register();
@@ -34,6 +35,20 @@ const continues = caseOf('the version of a swap serves for the next one', async 
     ({ version } = swapped);
   }
   await expectState(one, key, '3');
+});
+
+const quick = caseOf('each of many quick swaps has a version of its own', async (at) => {
+  const one = await at.register();
+  const key = at.key();
+  let { version } = await one.read(key);
+  const used = new Set<string>();
+  for (let count = 0; count < QUICK; count += 1) {
+    used.add(version);
+    const swapped = await one.swap(key, version, to(`${count}`));
+    check(swapped !== false, 'a swap lost, although no other process changed its key');
+    version = swapped.version || (await one.read(key)).version;
+    check(!used.has(version), `the version ${version} of an earlier state came back`);
+  }
 });
 
 const lost = caseOf('a swap with an old version changes nothing', async (at) => {
@@ -171,6 +186,7 @@ export const SWAPS: readonly RegisterCase[] = [
     unknownKey,
     replaces,
     continues,
+    quick,
     lost,
     once,
     oneWins,

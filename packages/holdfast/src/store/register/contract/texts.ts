@@ -69,6 +69,30 @@ const longStates = caseOf('a state of `stateMax` characters comes back as it was
   }
 });
 
+const wholeStates = caseOf('a read beside swaps sees a whole state', async (at) => {
+  const [one, other] = [await at.register(), await at.register()];
+  const key = at.key();
+  const length = Math.floor((one.stateMax ?? STATE_MAX) / 4);
+  const texts = Array.from({ length: 20 }, (_, index) => `${index % 10}`.repeat(length + index));
+  let { version } = await put(one, key, to(texts[0] as string));
+  let isOver = false;
+  const write = async (): Promise<void> => {
+    for (const text of texts) {
+      if (version === '') ({ version } = await one.read(key));
+      const swapped = await one.swap(key, version, to(text));
+      check(swapped !== false, 'a swap lost, although no other process changed its key');
+      ({ version } = swapped);
+    }
+  };
+  const read = async (): Promise<void> => {
+    while (!isOver) {
+      const { state } = await other.read(key);
+      check(texts.includes(state), `a read returned ${short(state)}, which is no whole state`);
+    }
+  };
+  await Promise.all([write().finally(() => (isOver = true)), read(), read()]);
+});
+
 const within = <T>(answer: Promise<T>): Promise<T> => answer;
 
 async function scanned(register: Register, prefix: string): Promise<Map<string, Scanned>> {
@@ -146,5 +170,5 @@ const usable = caseOf('a version that scan returned serves for a swap', async (a
 });
 
 export const TEXTS: readonly RegisterCase[] = [
-  ...[oddKeys, longKeys, oddTexts, longStates, lists, listsOdd, literal, usable],
+  ...[oddKeys, longKeys, oddTexts, longStates, wholeStates, lists, listsOdd, literal, usable],
 ];
