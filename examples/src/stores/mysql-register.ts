@@ -1,5 +1,5 @@
 /**
- * Locks on MySQL or MariaDB: the worked example of docs/register.md.
+ * Locks on MySQL or MariaDB. docs/register.md tells what a register must do.
  *
  *     await createTable(pool);
  *     const holdfast = new Holdfast(register(new MysqlRegister(pool)));

@@ -1,4 +1,4 @@
-/** The worked example of docs/register.md, on a MariaDB server. */
+/** The register of the examples on MySQL, on a MariaDB server. */
 import { type MariaDb, startMariaDb } from 'holdfast-testkit';
 import { createPool, type Pool } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
