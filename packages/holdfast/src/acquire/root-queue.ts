@@ -19,7 +19,7 @@
 import { Chain } from '../base/chain.js';
 import type { Clock, Timer } from '../base/clock.js';
 import type { Hold, Root, RootObserver } from '../lease/root.js';
-import type { SuspendDetector } from '../lease/local-time.js';
+import { DRIFT, type SuspendDetector } from '../lease/local-time.js';
 import type { ResolvedAcquireOptions, Settings } from '../base/options.js';
 import * as failures from './failures.js';
 import type { Acquisition } from './acquisition.js';
@@ -139,12 +139,12 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
     this.timer = undefined;
   }
 
-  /** How many whole ms the oldest task has waited, if it has to be told to the store. */
+  /** Whole ms for which the oldest task has waited at least, for the store. */
   waited(now: number): number {
     const { first } = this;
     // the place of fair tasks is that of their request, unless they had one before
     if (first === undefined || (this.fair && !this.#served)) return 0;
-    return Math.max(0, Math.floor(now - first.arrived));
+    return Math.max(0, Math.floor((now - first.arrived) * (1 - DRIFT)));
   }
 
   get empty(): boolean {
