@@ -74,6 +74,8 @@ export class QuorumPeers implements Peers {
   /** Servers that keep commands for a version that is not here yet. */
   readonly #early = new Recent<readonly [server: number, old: boolean]>();
   readonly #gathering = new Map<string, Promise<void>>();
+  /** Answers before the receipts of their commands. */
+  readonly #answers = new Recent<string>();
   #count = 0;
 
   constructor(members: Members, versions: Versions, parts: PeerParts) {
@@ -132,6 +134,8 @@ export class QuorumPeers implements Peers {
 
   /** `undefined` once the command will not be applied any more. */
   #answer(number: string, until: Micros): Promise<string | undefined> {
+    const early = this.#answers.get(number);
+    if (early !== undefined) return Promise.resolve(early);
     return new Promise((settle) => {
       this.#left.set(number, settle);
       void this.#expire(number, until);
@@ -214,11 +218,11 @@ export class QuorumPeers implements Peers {
     if (!message.startsWith(ANSWERED)) return false;
     const [number = '', proof = ''] = message.slice(ANSWERED.length).split(' ', 2);
     const answer = message.slice(ANSWERED.length + number.length + proof.length + 2);
-    if (!this.#left.has(number)) return true;
     if (!isProven(this.#parts.secret, `${number} ${answer}`, proof)) {
       throw new TypeError('an answer without a proof');
     }
-    this.#settle(number, answer);
+    if (this.#left.has(number)) this.#settle(number, answer);
+    else this.#answers.set(number, answer);
     return true;
   }
 
