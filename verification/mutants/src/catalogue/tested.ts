@@ -1,6 +1,6 @@
 /**
- * Mistakes of primitives and connections that the named tests find: the simulator does not draw the
- * calls, and its server has no connections.
+ * Mistakes that tests found first. Without a seed, the simulator does not draw the calls, or its
+ * server has no connections.
  */
 import type { Mutant } from '../mutant.js';
 
@@ -16,7 +16,27 @@ export const TESTED: readonly Mutant[] = [
         replace: 'this.ticket || granted',
       },
     ],
-    elsewhere: 'fair-bounds.test.ts',
+    world: 'register',
+    seed: 2,
+  },
+  {
+    name: 'the wait of a task counts as its clock says',
+    mistake: 'a task that waited in a process with a fast clock overtakes a fair waiter',
+    edits: [{ file: 'acquire/root-queue.js', find: ' * (1 - DRIFT)', replace: '' }],
+    seed: 542,
+  },
+  {
+    name: 'an answer before its receipt is lost',
+    mistake: 'the commands of an acquisition wait until another process may not answer any more',
+    edits: [
+      {
+        file: 'store/quorum/quorum-peers.js',
+        find: 'this.#answers.set(number, answer)',
+        replace: 'undefined',
+      },
+    ],
+    world: 'quorum',
+    seed: 5062,
   },
   {
     name: 'a wait at a condition forgets the rest of a group',
@@ -28,7 +48,8 @@ export const TESTED: readonly Mutant[] = [
         replace: '',
       },
     ],
-    elsewhere: 'fair-groups.test.ts',
+    world: 'register',
+    seed: 2,
   },
   {
     name: 'rare polls without messages',
@@ -52,7 +73,8 @@ export const TESTED: readonly Mutant[] = [
         replace: 'command.waited',
       },
     ],
-    elsewhere: 'register-places.test.ts',
+    world: 'register',
+    seed: 72,
   },
   {
     name: 'a late process overtakes no one',
@@ -240,7 +262,8 @@ export const TESTED: readonly Mutant[] = [
         replace: '!this.#replied',
       },
     ],
-    elsewhere: 'ends-without-pushes.test.ts: a single flight',
+    world: 'register',
+    seed: 132,
   },
   {
     name: 'no time for the keys behind the awaited one',
@@ -252,6 +275,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'this.#left > 0 && (await this.#ask(count))',
       },
     ],
-    elsewhere: 'ends-without-pushes.test.ts: several locks',
+    world: 'register',
+    seed: 256,
   },
 ];

@@ -142,7 +142,8 @@ export const WAITING: readonly Mutant[] = [
         replace: 'false',
       },
     ],
-    elsewhere: 'test/unit/wait-ends.test.ts',
+    world: 'register',
+    seed: 132,
   },
   {
     name: 'a wait limit that passes in a pause',

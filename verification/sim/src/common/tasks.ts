@@ -1,6 +1,9 @@
 /** What the processes of a world with a store of its own do: they take locks, and work. */
 import type { Random } from '../base/random.js';
+import type { Arrivals } from './arrivals.js';
 import type { Belief, Client } from './leases.js';
+import type { Network } from './line.js';
+import { Orderly } from './orderly.js';
 
 export const SEMAPHORE = 3;
 const RW = 2 ** 30;
@@ -11,8 +14,11 @@ const LONG = { ttl: 150_000, work: 100_000 };
 interface TasksPlan {
   readonly tasks: number;
   readonly ttl: number;
+  readonly network: Network;
   /** The longest pause of a task, in ms. */
   readonly pause: number;
+  /** Nothing disturbs the processes, so the order of the calls is judged. */
+  readonly orderly: boolean;
 }
 
 /** The world in which the tasks run. */
@@ -21,6 +27,8 @@ export interface Workplace {
   readonly random: Random;
   readonly scheduler: { readonly now: number };
   readonly leases: { granted(name: string, capacity: number, belief: Belief): () => void };
+  readonly arrivals: Arrivals;
+  report(kind: string, text: string): void;
 }
 
 export class Tasks<W extends Workplace> {
@@ -28,10 +36,12 @@ export class Tasks<W extends Workplace> {
   over = false;
   readonly #isHoldfastError: (error: unknown) => boolean;
   readonly #open = new Map<Client, number>();
+  readonly #orderly: Orderly;
 
   constructor(world: W, isHoldfastError: (error: unknown) => boolean) {
     this.world = world;
     this.#isHoldfastError = isHoldfastError;
+    this.#orderly = new Orderly(world);
   }
 
   start(client: Client): void {
@@ -97,7 +107,8 @@ export class Tasks<W extends Workplace> {
     while (!this.over) {
       await client.process.sleep(random.spread(0.5, this.world.plan.pause));
       try {
-        await this.once(client, random);
+        if (this.world.plan.orderly && random.chance(0.5)) await this.#orderly.step(client, random);
+        else await this.once(client, random);
       } catch (error) {
         if (!this.#isHoldfastError(error)) throw error;
       }

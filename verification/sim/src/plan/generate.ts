@@ -10,6 +10,7 @@ import { gatesOf } from './gates.js';
 import { machine } from './machines.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import { overloadOf } from './overload.js';
+import { hasLines, linesOf } from './lines.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { stepsOf } from './steps.js';
 import { tasksOf } from './tasks.js';
@@ -79,6 +80,7 @@ function usualOf(seed: number): Plan {
   const meetings = meetingsOf(setting);
   const family = familyOf(setting);
   const own = [...tasksOf(setting), ...teamsOf(setting), ...turnsOf(setting)];
+  if (hasLines(seed)) own.push(...linesOf(setting));
   const wanted = [...own, ...meetings, ...family];
   const faults = profile === 'calm' ? [] : faultsOf(setting, profile);
   if (profile === 'faults') faults.push(...troubleOf(setting, wanted, faults));

@@ -1,6 +1,6 @@
 /** What a seed decides about a simulation of a quorum. */
 import { Random } from '../base/random.js';
-import type { Network } from '../common/line.js';
+import { calm, isOrderly, type Network } from '../common/line.js';
 
 /** Longer than a simulation goes on after its faults, in ms. */
 const LASTING_MS = 240_000;
@@ -33,6 +33,8 @@ export interface QuorumPlan {
   readonly silence: number;
   /** A server saves a snapshot before each fault. */
   readonly saves: boolean;
+  /** Nothing is lost and nothing fails: the order of the calls is judged. */
+  readonly orderly: boolean;
 }
 
 /** The longest pause of tasks in plans that are long enough for a server to vote again. */
@@ -43,13 +45,19 @@ const SLOW_MS = 4000;
  *   the quorum promises nothing if a majority of the clocks is wrong.
  */
 export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): QuorumPlan {
-  const plan = { ...drawn(seed), ...changes };
+  const plan = { ...drawn(seed), ...(isOrderly(seed) && orderly(seed)), ...changes };
   const retention = plan.durable ? LASTING_MS : 1000;
   return {
     ...plan,
     retention,
     wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)),
   };
+}
+
+/** A plan in which answers and messages are late, and clocks differ, but nothing fails. */
+function orderly(seed: number): Partial<QuorumPlan> {
+  const terms = { processes: 3, pause: 60, ttl: 1500, claimWindow: 300, ms: 10_000 };
+  return { ...terms, network: calm(seed), servers: 3, mute: false, orderly: true };
 }
 
 function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
@@ -84,5 +92,6 @@ function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
     claimWindow: Math.min(200, ttl / 2),
     localHandOffs: random.pick([0, 4, 100]),
     saves: random.chance(0.5),
+    orderly: false,
   };
 }

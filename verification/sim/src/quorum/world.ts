@@ -18,9 +18,11 @@
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
+import { Arrivals } from '../common/arrivals.js';
 import { type Client, Leases, type Violation } from '../common/leases.js';
 import { Line } from '../common/line.js';
 import { OVER_MS } from '../common/run-world.js';
+import { ORDERED } from '../common/orderly.js';
 import { KEYS } from '../common/tasks.js';
 import { Machine } from '../world/machine.js';
 import { Process } from '../world/process.js';
@@ -48,6 +50,7 @@ export class QuorumWorld {
   readonly violations: Violation[] = [];
   readonly counts = { restarts: 0, crashes: 0, steps: 0 };
   readonly leases: Leases = new Leases(this);
+  readonly arrivals: Arrivals = new Arrivals(this);
   readonly prefixes: readonly string[] = PREFIXES;
   readonly chosen: Chosen;
   clients: Client[] = [];
@@ -68,6 +71,7 @@ export class QuorumWorld {
       const rate = 1 + rates.between(-1e-4, 1e-4);
       return new Node(at, rate, library, this.scheduler, (server, key, ballot, value) => {
         const isChosen = this.chosen.accepted(server, key, ballot, value, this.time);
+        if (isChosen && plan.orderly) this.#changed(key);
         if (isChosen && this.#armed) this.scheduler.after(STALE_MS, () => this.#worst(key, ballot));
       });
     });
@@ -131,9 +135,10 @@ export class QuorumWorld {
 
   /** At the end, no process has a lease or a place in a queue. */
   async last(until: (ms: number) => Promise<void>): Promise<void> {
+    const names = [...KEYS, ORDERED];
     for (let left = RECORD_MS; left > 0 && (await this.#waits()); left -= OVER_MS)
       await until(OVER_MS);
-    this.leases.last(KEYS);
+    this.leases.last(names);
   }
 
   /** The time at which all servers answer again. */
@@ -152,9 +157,16 @@ export class QuorumWorld {
     return false;
   }
 
+  #changed(name: string): void {
+    const [prefix = '', key = ''] = name.split('lock:');
+    const engine = this.chosen.engine(name, key);
+    this.arrivals.changed(prefix + key, engine.resource(key), engine.gates.get(key));
+  }
+
   /** Draws a fault, such that at most a minority of the servers is at fault. */
   fault(): void {
     const { nodes, random, scheduler, plan } = this;
+    if (plan.orderly) return;
     const now = scheduler.now;
     const client = random.pick(this.clients);
     const node = random.pick(nodes);

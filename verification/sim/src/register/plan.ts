@@ -1,6 +1,6 @@
 /** What a seed decides about a simulation of a register. */
 import { Random } from '../base/random.js';
-import type { Network } from '../common/line.js';
+import { calm, isOrderly, type Network } from '../common/line.js';
 
 /** Longer than a simulation goes on after its faults, in ms. */
 const LASTING_MS = 240_000;
@@ -49,10 +49,23 @@ export interface RegisterPlan {
   readonly guards: boolean;
   /** Faults for which nothing is promised: older backups, and a clock that is set forward. */
   readonly excused: boolean;
+  /** Nothing is lost and nothing fails: the order of the calls is judged. */
+  readonly orderly: boolean;
 }
 
 export function registerPlanOf(seed: number, changes: Partial<RegisterPlan> = {}): RegisterPlan {
-  return { ...drawn(seed), ...changes };
+  const plan = drawn(seed);
+  return { ...plan, ...(isOrderly(seed) && orderly(plan)), ...changes };
+}
+
+/** A plan in which answers and messages are late, and clocks differ, but nothing fails. */
+function orderly(plan: RegisterPlan): Partial<RegisterPlan> {
+  const messages = plan.seed % 20 < 10;
+  const network = calm(plan.seed);
+  return {
+    ...{ messages, network, processes: 3, pause: 60, ttl: 1500, claimWindow: 300, timeout: 1000 },
+    ...{ refuses: false, guards: false, excused: false, strange: 0, orderly: true, ms: 10_000 },
+  };
 }
 
 function drawn(seed: number): RegisterPlan {
@@ -93,5 +106,6 @@ function drawn(seed: number): RegisterPlan {
     endless: random.chance(0.25),
     handsOver: random.chance(0.5),
     overtakes: random.chance(0.5),
+    orderly: false,
   };
 }

@@ -69,6 +69,8 @@ export class RegisterServer implements Silence {
   cutUntil = 0;
   outage: Outage = { kind: 'unanswered', until: 0 };
   swaps = 0;
+  /** Called after each swap that takes effect. */
+  changed: ((key: string, state: string) => void) | undefined;
   /** By how much the clock was set back so far, in ms. */
   setBack = 0;
   readonly listeners: Map<string, Set<MessageListener>> = new Map();
@@ -112,6 +114,7 @@ export class RegisterServer implements Silence {
       const brings = this.#plan.handsOver && channel === nextChannel;
       this.#publish(channel, brings ? brought({ text, key, state, version: next }) : text);
     }
+    this.changed?.(key, state);
     const isBlind = this.#plan.blind > 0 && this.#random.chance(this.#plan.blind);
     return { version: isBlind ? '' : next, time: this.time };
   }

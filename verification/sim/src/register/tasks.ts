@@ -3,14 +3,20 @@ import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { Random } from '../base/random.js';
 import type { Client } from '../common/leases.js';
 import { Tasks } from '../common/tasks.js';
+import { Ends } from './ends.js';
 import type { RegisterClient, RegisterWorld } from './world.js';
 
 export class RegisterTasks extends Tasks<RegisterWorld> {
+  readonly #ends: Ends;
+
   constructor(world: RegisterWorld) {
     super(world, world.library.isHoldfastError);
+    this.#ends = new Ends(world);
   }
 
   protected override async once(client: Client, random: Random): Promise<void> {
+    const { orderly, messages } = this.world.plan;
+    if (orderly && !messages && random.chance(0.8)) return this.#ends.once(client, random);
     const kind = random.next();
     if (kind < 0.1) return this.#abort(client, random);
     if (kind < 0.17) return this.#force(client, random);

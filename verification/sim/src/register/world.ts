@@ -12,20 +12,24 @@
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
+import { Arrivals } from '../common/arrivals.js';
 import { type Client, Leases, type Violation } from '../common/leases.js';
 import { Line } from '../common/line.js';
+import { ORDERED } from '../common/orderly.js';
 import { KEYS, SEMAPHORE } from '../common/tasks.js';
 import { Machine } from '../world/machine.js';
 import { Process } from '../world/process.js';
 import { SimulatedRegister } from './client.js';
+import { END_KEYS } from './ends.js';
 import { forged } from './forge.js';
 import type { RegisterLibrary } from './library.js';
 import type { RegisterPlan } from './plan.js';
 import { RegisterServer } from './server.js';
 
 const PREFIX = 'holdfast:';
+const LOCK = 'lock:';
 /** The keys of tasks beside those of every world. */
-export const OWN_KEYS: readonly string[] = ['stock', 'forced', 'guarded'];
+export const OWN_KEYS: readonly string[] = ['stock', 'forced', 'guarded', ORDERED, ...END_KEYS];
 /** A client that does not close in this time is stuck, in ms. */
 const CLOSE_MS = 60_000;
 /** How long a process may take to get a lock that has only silent waiters, in ms, twice. */
@@ -50,6 +54,7 @@ export class RegisterWorld {
   readonly violations: Violation[] = [];
   readonly counts = { crashes: 0, closes: 0, steps: 0, outages: 0, restores: 0 };
   readonly leases: Leases = new Leases(this);
+  readonly arrivals: Arrivals = new Arrivals(this);
   readonly prefixes: readonly string[] = [PREFIX];
   clients: RegisterClient[] = [];
   readonly library: RegisterLibrary;
@@ -66,6 +71,7 @@ export class RegisterWorld {
       this.random.fork('server'),
       (channel, text) => this.#publish(channel, text),
     );
+    if (plan.orderly) this.server.changed = (key, state) => this.#changed(key, state);
   }
 
   get time(): number {
@@ -89,7 +95,7 @@ export class RegisterWorld {
 
   /** The key of the register for a lock. */
   nameOf(name: string, prefix: string = PREFIX): string {
-    return `${prefix}lock:${name}`;
+    return prefix + LOCK + name;
   }
 
   state(prefix: string, name: string): Resource | undefined {
@@ -132,9 +138,16 @@ export class RegisterWorld {
     return client;
   }
 
+  #changed(name: string, state: string): void {
+    const key = name.slice(PREFIX.length + LOCK.length);
+    const { engine } = this.library.decode(key, state);
+    this.arrivals.changed(PREFIX + key, engine.resource(key), engine.gates.get(key));
+  }
+
   /** Draws a fault. */
   fault(): void {
     const { random, scheduler, plan, server } = this;
+    if (plan.orderly) return;
     const { now } = scheduler;
     const client = random.pick(this.clients);
     const until = now + random.spread(10, plan.silence);

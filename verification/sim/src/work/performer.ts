@@ -35,6 +35,7 @@ export function perform(world: World, client: Client, task: TaskPlan): void {
     void meet(world, attempt);
     return;
   }
+  world.called(attempt);
   void performer.acquire();
 }
 

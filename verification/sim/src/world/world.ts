@@ -3,15 +3,23 @@ import type { Happening } from 'holdfast-checker';
 import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
+import { Arrivals } from '../common/arrivals.js';
 import type { Library } from '../library.js';
 import { singly } from '../net/commands.js';
 import { Path } from '../net/path.js';
 import { Server } from '../net/server.js';
-import type { MachinePlan, Plan, ProcessPlan, TaskPlan } from '../plan/plan.js';
+import {
+  type MachinePlan,
+  ownerOf,
+  type Plan,
+  type ProcessPlan,
+  type TaskPlan,
+} from '../plan/plan.js';
 import { HoldRules } from '../watch/holds.js';
 import { KindRules } from '../watch/kinds.js';
 import { Order } from '../watch/order.js';
-import { Promises } from '../watch/promises.js';
+import { nameOf } from '../plan/turns.js';
+import { answersInTime, Promises } from '../watch/promises.js';
 import { RootRules } from '../watch/root-rules.js';
 import { Watch } from '../watch/watch.js';
 import type { Attempt } from '../work/attempt.js';
@@ -57,6 +65,11 @@ export class World {
   readonly promises: Promises = new Promises(this);
   readonly roots: RootRules = new RootRules(this);
   readonly order: Order = new Order(this);
+  /** The order of the queues in true time. */
+  readonly arrivals: Arrivals = new Arrivals(
+    { scheduler: this.scheduler, report: (kind, text) => this.report(kind, '', text) },
+    { nameOf, isClear: (name, since) => this.#isClear(name, since) },
+  );
   readonly kinds: KindRules = new KindRules(this);
   readonly holds: HoldRules = new HoldRules(this);
   readonly meetings: Meetings = new Meetings();
@@ -111,6 +124,7 @@ export class World {
             this.order.after(one);
             this.kinds.after(one);
             this.holds.after(one);
+            this.arrivals.changed(one.key, this.server.engine.resource(one.key), undefined);
           }
           if (command.op === 'forceRelease' && reply.status === 'forced') {
             this.forced.push({ key: command.key, id: command.id, ended: reply.ended });
@@ -184,8 +198,25 @@ export class World {
     }
   }
 
+  called(attempt: Attempt): void {
+    const { name, client, task, askedAt: at } = attempt;
+    const { key, primitive, fair, ttl, renew, maxHold, wait = Number.POSITIVE_INFINITY } = task;
+    const terms = [ttl, renew, maxHold].join(' ');
+    // one that joins a lease of its owner is granted without a lease of its own
+    const until = ownerOf(task) === undefined ? at + 0.99 * wait - 2 : at;
+    const isFair = fair || primitive !== 'mutex';
+    this.arrivals.called({ name, by: client.name, key, terms, fair: isFair, at, until });
+  }
+
+  /** Nothing has disturbed the process of an attempt, and the network is fast. */
+  #isClear(name: string, since: number): boolean {
+    const { client } = this.attempts.get(name) as Attempt;
+    return client.process.alive && client.clearSince < since && answersInTime(this, client);
+  }
+
   granted(attempt: Attempt, lease: Lease): void {
     this.grants += 1;
+    this.arrivals.granted(attempt.task.key, attempt.name, lease.id);
     const { ttl } = attempt.task;
     this.shortest = Math.min(this.shortest, lease.remaining / ttl);
     this.watch.believes(attempt);
@@ -194,6 +225,7 @@ export class World {
 
   ended(attempt: Attempt): void {
     this.open -= 1;
+    this.arrivals.ended(attempt.task.key, attempt.name);
     this.watch.over(attempt);
   }
 
