@@ -13,7 +13,6 @@ import type { Settings } from '../base/options.js';
 import { spread } from '../base/retry.js';
 import type { Requests } from '../store/requests.js';
 import type { Telemetry } from '../observe/telemetry.js';
-import { UNHEARD } from './poll-queues.js';
 import { PushTokens } from './pushes.js';
 import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
@@ -118,7 +117,7 @@ export class AcquireSender {
       waited: queue?.waited(now.at) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
-      patience: replyDelay.patience(channel === '' ? longest / UNHEARD : longest),
+      patience: replyDelay.patience(this.#wake.period(longest, Infinity)),
       retention: settings.retention,
       meta: this.#metas.get(terms.label) ?? this.#meta(terms.label),
     };

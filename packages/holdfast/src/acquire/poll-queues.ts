@@ -21,11 +21,6 @@ const POLL_MAX = 1000;
 const SERVED_IN_PART_MS = 2;
 /** A timer fires about so much late, so a poll at a lease's end is planned earlier. */
 const TIMER_LATE_MS = 0.5;
-/** Polls come so many times as often without pushes. */
-export const UNHEARD = 4;
-/** Without messages: the first period in ms, and later ones as a part of the wait. */
-const SOON_MS = 5;
-const PART = 32;
 const TIMER_MS_MIN = 1;
 
 export class PollQueue {
@@ -219,7 +214,7 @@ export class PollQueues {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
     const { retention } = settings;
-    const usual = periodOf(settings, wake.channel, queue.acquisitions());
+    const usual = wake.period(claimOf(settings, queue.acquisitions()), Infinity);
     const patience = replyDelay.patience(usual);
     // without pushes, the store could not end a pause
     const period = wake.channel === '' ? 0 : Math.floor(replyDelay.period(usual));
@@ -254,22 +249,15 @@ export class PollQueues {
 
   #usual(acquisitions: Iterable<Acquisition>): number {
     const { settings, wake } = this.#parts;
-    if (!wake.mute) return periodOf(settings, wake.channel, acquisitions);
     const all = [...acquisitions];
-    const longest = periodOf(settings, '', all);
     const now = settings.clock.now();
     const waited = Math.min(...all.map(({ arrived }) => now - arrived));
-    return Math.min(longest, Math.max(SOON_MS, waited / PART));
+    return wake.period(claimOf(settings, all), waited);
   }
 }
 
-/** One claim window; a fourth of it without pushes, when only polls find a grant. */
-function periodOf(
-  { claimWindow }: Settings,
-  channel: string,
-  acquisitions: Iterable<Acquisition>,
-): number {
+function claimOf({ claimWindow }: Settings, acquisitions: Iterable<Acquisition>): number {
   let claim = claimWindow;
   for (const { request } of acquisitions) claim = Math.min(claim, request.terms.ttl);
-  return channel === '' ? claim / UNHEARD : claim;
+  return claim;
 }

@@ -24,6 +24,11 @@ const NAMED_MS = 50;
 /** A channel that is down is replaced after this time. */
 const DOWN_MS = 2000;
 const LATER_MS = 100;
+/** Polls come so many times as often without pushes. */
+const UNHEARD = 4;
+/** Without messages: the first period in ms, and later ones as a part of the wait. */
+const SOON_MS = 5;
+const PART = 32;
 /** The pauses between messages to itself that do not arrive. */
 const ECHO = growing(1000, 60_000);
 
@@ -191,9 +196,14 @@ export class Wake {
     if (this.#waiters > 0) this.#open();
   }
 
-  /** The store has no messages. */
-  get mute(): boolean {
-    return this.#channel?.name === '';
+  /**
+   * One claim window until the next poll; a fourth of it without pushes, when only polls find a
+   * grant. A store without messages is asked soon, and ever less often.
+   */
+  period(claim: number, waited: number): number {
+    if (this.channel !== '') return claim;
+    const period = claim / UNHEARD;
+    return this.#channel?.name === '' ? Math.min(period, Math.max(SOON_MS, waited / PART)) : period;
   }
 
   get failure(): unknown {

@@ -70,3 +70,32 @@ it('a waiter polls ever less often, and at last four times in a claim window', a
   await clock.until((await clock.until(waiting)).release());
   await clock.until(Promise.all([holder.close(), waiter.close()]));
 });
+
+it('ten parties of a barrier, and callers at a latch, learn soon that it is open', async () => {
+  const clock = new VirtualClock();
+  const register = new Mute(clock);
+  const instances = Array.from({ length: 10 }, () => {
+    return new Holdfast(new RegisterStore(register, { clock }), { clock });
+  });
+  let openAt = 0;
+  const late: number[] = [];
+  const passes = async (holdfast: Holdfast, at: number): Promise<void> => {
+    const latch = holdfast.latch('latch', { count: 10 });
+    await new Promise<void>((resolve) => void clock.after(30 * at, resolve));
+    openAt = clock.now();
+    await latch.countDown();
+    await latch.await();
+    late.push(clock.now() - openAt);
+    await new Promise<void>((resolve) => void clock.after(30 * at, resolve));
+    openAt = clock.now();
+    await holdfast.barrier('barrier', { parties: 10 }).await();
+    late.push(clock.now() - openAt);
+  };
+  await clock.until(Promise.all(instances.map(passes)));
+  expect(late).toHaveLength(20);
+  // 8 ms; 201 with four polls in a claim window
+  expect(Math.max(...late)).toBeLessThan(30);
+  // 540, for 20 waits of 0 to 270 ms
+  expect(register.reads).toBeLessThan(900);
+  await clock.until(Promise.all(instances.map((one) => one.close())));
+});

@@ -35,8 +35,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'undefined',
       },
     ],
-    world: 'quorum',
-    seed: 5062,
+    elsewhere: 'quorum-early-answers.test.ts',
   },
   {
     name: 'a wait at a condition forgets the rest of a group',
@@ -56,9 +55,9 @@ export const TESTED: readonly Mutant[] = [
     mistake: 'on a store without messages a short lock is idle for a quarter of a claim window',
     edits: [
       {
-        file: 'acquire/poll-queues.js',
-        find: 'if (!wake.mute)',
-        replace: 'if (true)',
+        file: 'store/wake-channel.js',
+        find: "this.#channel?.name === ''",
+        replace: 'false',
       },
     ],
     elsewhere: 'polling.test.ts',
@@ -74,7 +73,7 @@ export const TESTED: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 72,
+    seed: 256,
   },
   {
     name: 'a late process overtakes no one',

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Settings } from '../../base/options.js';
 import { growing } from '../../base/retry.js';
+import type { Wake } from '../../store/wake-channel.js';
 import type { GateWaiter } from './gate-waiter.js';
 
 /** The store must have passed an expected end. */
@@ -39,13 +40,17 @@ export class GateQueue {
     this.#poll = poll;
   }
 
-  /** Without pushes only polls find the end, so they come four times as often. */
-  period(pushed: boolean): number {
+  period(wake: Wake): number {
     const { claimWindow, randomSource } = this.#settings;
     let ttl = Number.POSITIVE_INFINITY;
-    for (const { subject } of this.waiters) ttl = Math.min(ttl, subject.ttl);
-    if (!pushed) return Math.min(claimWindow, ttl / 3) / 4;
-    if (this.rest === 0) return Math.min(claimWindow, ttl / 3);
+    let latest = 0;
+    for (const { subject, calledAt } of this.waiters) {
+      ttl = Math.min(ttl, subject.ttl);
+      latest = Math.max(latest, calledAt);
+    }
+    if (wake.channel === '' || this.rest === 0) {
+      return wake.period(Math.min(claimWindow, ttl / 3), this.#clock.now() - latest);
+    }
     // those that began to wait together do not poll together
     this.#luck ??= randomSource.fraction();
     return Math.min(this.rest * (0.6 + 0.4 * this.#luck), ttl * (0.5 + 0.1 * this.#luck));

@@ -234,7 +234,7 @@ export class GateWaiters {
   }
 
   #period(line: GateQueue): number {
-    return line.period(this.#parts.wake.channel !== '');
+    return line.period(this.#parts.wake);
   }
 
   /** Keeps arrivals alive, and learns the state of the generation. */
