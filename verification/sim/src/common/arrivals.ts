@@ -41,6 +41,8 @@ interface Key {
   readonly grants: Map<string, number>;
   /** The holders in the last state whose processes do not know it yet, with their calls. */
   unknown: Map<string, Call>;
+  /** The ends of the leases in the last state. */
+  ends: ReadonlyMap<string, number>;
   /** The processes that the last state named. */
   known: ReadonlySet<string>;
   /** Who had the whole capacity, and since when. */
@@ -55,6 +57,8 @@ interface Entry {
 
 export interface Judge {
   readonly scheduler: { readonly now: number };
+  /** The clock of the store, in µs, if leases may end by themselves. */
+  readonly time?: number;
   report(kind: string, text: string): void;
 }
 
@@ -125,6 +129,11 @@ export class Arrivals {
     if (key.calls.size === 0) return;
     const waiters = [...(resource?.waiters.values() ?? [])];
     this.#silent(key, name, [...waiters, ...holders, ...(resource?.parking.all() ?? [])]);
+    const { time = 0 } = this.#world;
+    // a lease that has ended, with the tasks that it was to be handed on to
+    for (const [id, end] of key.ends)
+      if (end <= time && resource?.holders.has(id) !== true) this.lostTurn(name, processOf(id));
+    key.ends = new Map(holders.map(({ id, expires }) => [id, expires]));
     for (const [id, { name: call, by }] of key.unknown) {
       if (resource?.holders.has(id) === true) continue;
       key.unknown.delete(id);
@@ -202,7 +211,7 @@ export class Arrivals {
     let key = this.#keys.get(name);
     if (key === undefined) {
       const maps = { calls: new Map(), entries: new Map(), grants: new Map(), unknown: new Map() };
-      key = { ...maps, known: new Set(), held: [] };
+      key = { ...maps, known: new Set(), ends: new Map(), held: [] };
       this.#keys.set(name, key);
     }
     return key;

@@ -9,10 +9,16 @@ import type { Network } from './line.js';
 export const ORDERED = 'ordered';
 /** A claim window is long compared with this latency, in ms. */
 const FAST_MS = 2;
+/** The same for this error of the store's clock. */
+const CLOSE_MS = 40;
 
 interface OrderlyWorld {
   report(kind: string, text: string): void;
-  readonly plan: { readonly ttl: number; readonly network: Network };
+  readonly plan: {
+    readonly ttl: number;
+    readonly network: Network;
+    readonly bounds?: number;
+  };
   readonly arrivals: Arrivals;
   readonly leases: { granted(name: string, capacity: number, belief: Belief): () => void };
 }
@@ -83,8 +89,8 @@ export class Orderly {
   #lost({ process, prefix }: Client, { id, signal }: Lease, isExpected: boolean): void {
     this.#world.arrivals.lostTurn(prefix + ORDERED, process.name);
     const { message } = signal.reason as Error;
-    const { latency, slow } = this.#world.plan.network;
-    if (!isExpected && slow === 0 && latency <= FAST_MS)
-      this.#world.report('lapsed', `${id}: ${message}`);
+    const { network, bounds = 0 } = this.#world.plan;
+    const isFast = network.slow === 0 && network.latency <= FAST_MS && bounds <= CLOSE_MS;
+    if (!isExpected && isFast) this.#world.report('lapsed', `${id}: ${message}`);
   }
 }

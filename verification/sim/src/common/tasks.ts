@@ -15,6 +15,8 @@ interface TasksPlan {
   readonly tasks: number;
   readonly ttl: number;
   readonly network: Network;
+  /** The error up to which the store knows its clock, in ms. */
+  readonly bounds?: number;
   /** The longest pause of a task, in ms. */
   readonly pause: number;
   /** Nothing disturbs the processes, so the order of the calls is judged. */
