@@ -51,6 +51,32 @@ export interface PostgresOptions {
 const UNPRIVILEGED = 65_534;
 const USER = 'postgres';
 
+/** The programs, and an empty database that is copied: to make one takes longer. */
+interface Prepared {
+  readonly bin: string;
+  readonly template: string;
+  readonly version: string;
+}
+
+/** Of this process. Its folder stays until the process ends. */
+let prepared: Promise<Prepared> | undefined;
+
+const serverUser = (): { uid: number; gid: number } | undefined =>
+  process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : undefined;
+
+async function prepareIn(folder: string): Promise<Prepared> {
+  const bin = process.env['HOLDFAST_POSTGRES_BIN'] ?? copyPrograms(folder);
+  chmodSync(folder, 0o755);
+  const [template, user] = [join(folder, 'data'), serverUser()];
+  const how = { cwd: folder, ...user };
+  mkdirSync(template, { mode: 0o700 });
+  if (user !== undefined) chownSync(template, user.uid, user.gid);
+  const { stdout } = await run(join(bin, 'postgres'), ['--version'], how);
+  const create = ['-D', template, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C'];
+  await run(join(bin, 'initdb'), [...create, '--no-sync'], how);
+  return { bin, template, version: /\d[\d.]*/.exec(stdout)?.[0] ?? '' };
+}
+
 /** Starts PostgreSQL with an empty database, and resolves when it accepts connections. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const folder = programFolder('postgres');
@@ -64,17 +90,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 
 async function startIn(folder: string, options: PostgresOptions): Promise<Postgres> {
   const { settings: more, env } = options;
-  const root = process.getuid?.() === 0;
-  const user = root ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : undefined;
-  const named = process.env['HOLDFAST_POSTGRES_BIN'];
-  const bin = named ?? copyPrograms(folder);
+  prepared ??= prepareIn(programFolder('postgres-programs'));
+  const { bin, template, version } = await prepared;
   const data = join(folder, 'data');
-  mkdirSync(data, { mode: 0o700 });
+  const user = serverUser();
   chmodSync(folder, 0o755);
-  if (root) for (const owned of [folder, data]) chownSync(owned, UNPRIVILEGED, UNPRIVILEGED);
-  const { stdout } = await run(join(bin, 'postgres'), ['--version'], { cwd: folder, ...user });
-  const create = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-  await run(join(bin, 'initdb'), create, { cwd: folder, ...user });
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
+  // with the owner of each file
+  await run('cp', ['-a', template, data]);
 
   const settings = { listen_addresses: '', unix_socket_directories: folder, fsync: 'off' };
   Object.assign(settings, { dynamic_shared_memory_type: 'mmap', max_connections: '20' }, more);
@@ -86,7 +109,6 @@ async function startIn(folder: string, options: PostgresOptions): Promise<Postgr
       ready: (log) => log.includes('ready to accept connections') || undefined,
     });
   let program = await start();
-  const version = /\d[\d.]*/.exec(stdout)?.[0] ?? '';
   const connection = { host: folder, user: USER, database: 'postgres' };
   const restart = async (): Promise<void> => {
     await program.end();
