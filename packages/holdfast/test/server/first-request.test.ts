@@ -2,7 +2,7 @@
  * The first request of a process is sent before its client is connected, and its answer is slow. It
  * was sent once if that connection lasts, so nothing is released a second time.
  */
-import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
+import { type Proxy, type Server, sleep, startProxy, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { Holdfast, quorum } from '../../src/index.js';
@@ -42,9 +42,17 @@ class Process implements AsyncDisposable {
       else proxy.delayReply((words) => process.#names(words), SLOW_MS);
     }
     await (await process.#holdfast.mutex(process.#key).acquire()).release();
-    // a majority has answered; the others have the requests too after this
-    await Promise.all(process.#clients.map((client) => client.ping()));
+    await process.#settled();
     return process;
+  }
+
+  /** A majority has answered; the others get votes, also those that follow from their answers. */
+  async #settled(): Promise<void> {
+    for (let before = -1; before !== this.sent; ) {
+      before = this.sent;
+      await Promise.all(this.#clients.map((client) => client.ping()));
+      await sleep(2 * SLOW_MS);
+    }
   }
 
   /** The calls of scripts for the lock, on all servers. */
