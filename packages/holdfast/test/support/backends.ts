@@ -34,7 +34,7 @@ import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 import { QuorumStore } from '../../src/store/quorum/quorum-store.js';
 import { RegisterStore } from '../../src/store/register/register-store.js';
 import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clients.support.js';
-import { patient } from './patient.js';
+import { patient, patientStore } from './patient.js';
 
 export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redis-6';
 
@@ -217,7 +217,7 @@ function postgresBackend(): Backend {
     make: async (options = {}) => {
       const pool = new Pool(running?.connection);
       pools.push(pool);
-      return made.add(new Holdfast(postgres(pool), patient(options)));
+      return made.add(new Holdfast(postgres(pool, patientStore()), patient(options)));
     },
     get admin(): Server {
       throw new Error('the suites do not make PostgreSQL fail');
@@ -244,7 +244,7 @@ function sqliteBackend(): Backend {
     name: 'sqlite',
     store: 'sqlite',
     make: async (options = {}) => {
-      const store = sqlite(join(folder, 'locks.db'), { client: sqliteClient });
+      const store = sqlite(join(folder, 'locks.db'), { client: sqliteClient, ...patientStore() });
       return made.add(new Holdfast(store, patient(options)));
     },
     get admin(): Server {

@@ -3,7 +3,7 @@ import { etcd } from 'holdfast-etcd';
 import { type Etcd, type Server, startEtcd } from 'holdfast-testkit';
 import { Holdfast } from '../../src/index.js';
 import { type Backend, Made } from './backends.js';
-import { patient } from './patient.js';
+import { patient, patientStore } from './patient.js';
 
 let cluster: Promise<Etcd> | undefined;
 
@@ -13,7 +13,8 @@ function etcdBackend(): Backend {
   return {
     name: 'etcd',
     store: 'etcd',
-    make: async (options = {}) => made.add(new Holdfast(etcd(endpoints), patient(options))),
+    make: async (options = {}) =>
+      made.add(new Holdfast(etcd(endpoints, patientStore()), patient(options))),
     get admin(): Server {
       throw new Error('the suites do not make etcd fail');
     },

@@ -6,3 +6,8 @@ import type { HoldfastOptions } from '../../src/index.js';
 export function patient(options: HoldfastOptions = {}): HoldfastOptions {
   return { claimWindow: paced(1000), requestTimeout: paced(2000), ...options };
 }
+
+/** The default time limit of a statement in a database, as a busy machine needs it. */
+export function patientStore(): { timeout: number } {
+  return { timeout: paced(3000) };
+}
