@@ -37,7 +37,7 @@ export function glidePort(client: GlideLike): ClientPort {
     eval: async (...args) => (await loading).eval(...args),
     scan: async (...args) => (await loading).scan(...args),
     subscribe: async (...args) => (await loading).subscribe(...args),
-    // the client rejects, and never repeats, pending commands at the end of a connection
+    // pending commands are rejected at the end of a connection
     connection: () => client,
     isReply: isErrorReply,
     state: () => undefined,

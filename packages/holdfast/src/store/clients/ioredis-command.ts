@@ -71,7 +71,7 @@ function scriptCommandOf(
   class ScriptCommand extends Base {
     constructor({ sha, keys, args }: ScriptCall, to: RawOutcome) {
       super('evalsha', NONE, TEXTS);
-      // arrays and texts of the exact size: they are most of what a call allocates
+      // of the exact size: most of what a call allocates
       this.args = [sha, `${keys.length}`].concat(keys, args);
       this.isTraced = true;
       const connection = connectionOf(client);

@@ -48,7 +48,7 @@ export async function subscribe(
 ): Promise<Subscription> {
   let state: 'opening' | 'live' | 'lost' | 'closed' = 'opening';
   let refusals = 0;
-  // no second attempt before the first confirmation: the caller gets the failure
+  // not before the first confirmation: the caller gets the failure
   const persistent = (strategy: unknown): Delay => {
     return (attempt) =>
       state === 'opening' || state === 'closed' ? null : delay(strategy, attempt + refusals);
@@ -75,7 +75,7 @@ export async function subscribe(
     // timers of waiters keep the process alive
     connection.stream?.unref?.();
   };
-  // a broken connection's promise never settles, so this is the current connection
+  // the promise of a broken connection never settles: this one is current
   const resubscribe = async (): Promise<void> => {
     try {
       await connection.subscribe(channel);

@@ -114,7 +114,7 @@ async function nodeRedisLine(connection: NodeRedis, ended: () => void): Promise<
     throw error;
   }
   connection.unref?.();
-  // without reconnection, each error of a connected socket ends the connection
+  // each error ends the connection
   for (const event of ['error', 'end'] as const) connection.on(event, ended);
   return {
     send: (commands) => commands.map((words) => connection.sendCommand(words, COMMAND_OPTIONS)),

@@ -1,4 +1,4 @@
-/** `natMap` of ioredis. */
+/** `natMap` of ioredis: how the client reaches a server. */
 
 export interface NatAddress {
   readonly host?: string | undefined;

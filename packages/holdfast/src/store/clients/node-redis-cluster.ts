@@ -76,7 +76,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
-    // the client repeats a command only after MOVED or ASK, when it was not executed
+    // a command is repeated only after MOVED or ASK, when it was not executed
     connection: () => client,
 
     isReply: isErrorReply,
