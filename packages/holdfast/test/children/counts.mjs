@@ -6,7 +6,6 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { register } from 'holdfast/register';
-import { FileRegister } from '../../../../examples/dist/stores/file-register.js';
 
 /**
  * @typedef {object} Terms
@@ -16,6 +15,11 @@ import { FileRegister } from '../../../../examples/dist/stores/file-register.js'
  * @property {number} ttl
  * @property {number} [lastTurn] The process kills itself inside of this turn.
  */
+
+// the compiler builds the examples later
+const built = new URL('../../../../examples/dist/stores/file-register.js', import.meta.url).href;
+/** @type {typeof import('../../../../examples/src/stores/file-register.js')} */
+const { FileRegister } = await import(built);
 
 /** @type {Terms} */
 const { root, number, log, ttl, lastTurn } = JSON.parse(process.argv[2] ?? '');
