@@ -182,6 +182,8 @@ describe('a hand-off', () => {
   it('is not allowed while a fair acquisition waits', async () => {
     const blocker = await other.mutex('k').acquire();
     const [first, second] = [take(), take()];
+    // their wait is told less 1 % and up to 1 ms
+    await clock.advance(2);
     const fair = later(other.mutex('k').acquire({ fair: true }));
     await clock.advance(10);
     void blocker.release();

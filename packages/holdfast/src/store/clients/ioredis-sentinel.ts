@@ -3,8 +3,8 @@
  * with sentinels has no answer.
  *
  * ioredis asks the sentinels only when it connects, so it stays with a master that is frozen, or
- * cut off from them. Its option `failoverDetector` is no remedy: if a sentinel's message comes while
- * it looks for the master, the client ends for good.
+ * cut off from them. Its option `failoverDetector` is no remedy: if a sentinel's message comes
+ * while it looks for the master, the client ends for good.
  */
 import { lookup } from 'node:dns/promises';
 import type { IoredisSettings } from './ioredis-subscription.js';
