@@ -12,6 +12,8 @@ describe('in front of a member', () => {
   let member: Server;
   let proxy: HttpProxy;
   let ahead = 0;
+  /** Lets a watch go on. */
+  let goOn: () => void;
   /** The bodies that the member received. */
   let received: string[];
 
@@ -23,7 +25,7 @@ describe('in front of a member', () => {
         received.push(Buffer.concat(parts as Buffer[]).toString());
         if (asked.url === '/v3/watch') {
           response.write('{"created":true}\n{"ev');
-          setTimeout(() => response.write('ents":[]}\n{"created":false}\n'), 20);
+          goOn = () => void response.write('ents":[]}\n{"created":false}\n');
         } else response.end('answer');
       });
     });
@@ -102,10 +104,14 @@ describe('in front of a member', () => {
 
   it('passes the lines of a watch on, and drops messages only', async () => {
     const all = await watched();
+    await until(() => all.text.includes('true'));
+    goOn();
     await until(() => all.text.endsWith('false}\n'));
     expect(all.text).toContain('{"events":[]}\n');
     proxy.dropMessages();
     const some = await watched();
+    await until(() => some.text.includes('true'));
+    goOn();
     await until(() => some.text.endsWith('false}\n'));
     expect(some.text).not.toContain('events');
   });
@@ -114,6 +120,7 @@ describe('in front of a member', () => {
     const seen = await watched();
     await until(() => seen.text.includes('true'));
     proxy.silenceWatches();
+    goOn();
     await sleep(60);
     expect(seen.text).not.toContain('false');
   });

@@ -145,7 +145,7 @@ export const watchedAgain: readonly GateStep[] = (() => {
   ];
 })();
 
-/** Two parties of a barrier keep their arrivals alive, one after the other. */
+/** Two parties of a barrier keep their arrivals alive; another call takes it for a latch. */
 export const stays: readonly GateStep[] = (() => {
   const base = { key: GATE_KEYS[1] as string, kind: 'barrier', generation: 0, retention: 1000 };
   const step = (elapsed: number, when: When, more: object): GateStep => {
@@ -159,6 +159,7 @@ export const stays: readonly GateStep[] = (() => {
     step(1, 'current', { op: 'arrive', count: 3, id: 'a1', by: 1 }),
     step(1000, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
     stay('a1', 1000),
+    step(1, 'current', { op: 'watch', kind: 'latch', count: 0, ids: ['a1'] }),
     stay('a1', 1000),
     stay('a2', 1000, 900),
     stay('a2', 300_000),
