@@ -1,5 +1,5 @@
 /** The client processes of a run. A killed process is replaced by a new one. */
-import { spawnWorker, until, type Worker } from 'holdfast-testkit';
+import { paced, spawnWorker, until, type Worker } from 'holdfast-testkit';
 import type { Random } from 'holdfast-trials/support/random';
 import { clientOf, type ClientName, type WorkerSettings } from './settings.js';
 import { type Route, note, type Scenario } from './scenario.js';
@@ -103,7 +103,8 @@ export class Participants {
       }
       return open.size === 0;
     };
-    await until(isLast, { within: 60_000 });
+    // a fault of a process lasts longer on a busy machine
+    await until(isLast, { within: paced(60_000) });
     return this.all;
   }
 
