@@ -10,6 +10,7 @@ import { faulty } from '../support/faults.js';
 import { GateDifferential, loadGateScripts } from '../support/gate-differential.js';
 import { GATE_FAULTS } from '../support/gate-faults.js';
 import {
+  expires,
   type GateStep,
   gateTraffic,
   longHistory,
@@ -84,9 +85,10 @@ describe.each(SERVERS)('gates on %s', (name) => {
     await server.using({}, (differential) => differential.run(longHistory(70)));
   });
 
-  it('the scripts and the engine agree on arrivals that stay alive', async () => {
-    await server.using({}, (differential) => differential.run(stays));
-  });
+  it.each([stays, ...expires])(
+    'the scripts and the engine agree on arrivals that stay alive',
+    (...steps) => server.using({}, (differential) => differential.run(steps)),
+  );
 });
 
 describe('the differential test of gates detects', () => {
@@ -98,6 +100,7 @@ describe('the differential test of gates detects', () => {
       longHistory(70),
       [...watchedAgain],
       [...stays],
+      ...expires.map((steps) => [...steps]),
     ]),
   );
 });

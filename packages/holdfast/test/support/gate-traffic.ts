@@ -148,11 +148,11 @@ export const watchedAgain: readonly GateStep[] = (() => {
 /** Two parties of a barrier keep their arrivals alive; another call takes it for a latch. */
 export const stays: readonly GateStep[] = (() => {
   const base = { key: GATE_KEYS[1] as string, kind: 'barrier', generation: 0, retention: 1000 };
-  const step = (elapsed: number, when: When, more: object): GateStep => {
+  const step = (elapsed: GateStep['elapsed'], when: When, more: object): GateStep => {
     const command = { ...base, ttl: 1000, channel: '', token: '', ...more } as GateCommand;
     return { elapsed, when, command };
   };
-  const stay = (id: string, elapsed: number, ttl = 1000): GateStep =>
+  const stay = (id: string, elapsed: GateStep['elapsed'], ttl = 1000): GateStep =>
     step(elapsed, 'current', { op: 'watch', count: 0, ids: [id], ttl });
   return [
     step(1, 'zero', { op: 'watch', count: 3, ids: [] }),
@@ -165,5 +165,37 @@ export const stays: readonly GateStep[] = (() => {
     stay('a2', 300_000),
     stay('a1', 1000),
     stay('a2', 300_000),
+  ];
+})();
+
+/** One of two parties stays until the arrival of the other one ends; then in a new generation. */
+export const expires: readonly (readonly GateStep[])[] = (() => {
+  const base = {
+    key: GATE_KEYS[1] as string,
+    kind: 'barrier',
+    generation: 0,
+    retention: RETENTION,
+  };
+  const step = (elapsed: GateStep['elapsed'], when: When, more: object): GateStep => {
+    const command = { ...base, ttl: 1000, channel: '', token: '', ...more } as GateCommand;
+    return { elapsed, when, command };
+  };
+  const stay = (elapsed: GateStep['elapsed'], when: When = 'current'): GateStep =>
+    step(elapsed, when, { op: 'watch', count: 0, ids: ['a2'] });
+  const begin = [
+    step(1, 'zero', { op: 'watch', count: 3, ids: [] }),
+    step(1, 'current', { op: 'arrive', count: 3, id: 'a1', by: 1 }),
+    step(1000, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
+    stay(1000),
+  ];
+  return [
+    [...begin, stay('to the next due time')],
+    [...begin, stay(1_000_000)],
+    [
+      ...begin,
+      step(1, 'current', { op: 'endGeneration', reason: 'reset' }),
+      step(1, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
+      stay(1, 'past'),
+    ],
   ];
 })();
