@@ -82,7 +82,7 @@ export class FileRegister implements Register {
     }
   }
 
-  /** In one step: nobody finds a folder of which a part is removed. */
+  /** Renames it, so no reader finds a folder of which a part is removed. */
   async #discard(path: string): Promise<void> {
     await rename(path, join(this.#trash, randomUUID())).catch(falseIf('ENOENT'));
   }

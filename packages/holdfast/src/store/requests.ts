@@ -8,7 +8,7 @@
  * sent.
  *
  * Requests of one step of the program (before its promise jobs have ended) are sent together. In a
- * crowd of open requests they wait for the end of the turn, where there are more of them.
+ * crowd of open requests they wait for the end of the turn.
  */
 import { afterIo, afterTurn, type Clock, type Timer } from '../base/clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';

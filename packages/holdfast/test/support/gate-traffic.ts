@@ -145,23 +145,39 @@ export const watchedAgain: readonly GateStep[] = (() => {
   ];
 })();
 
-/** Two parties of a barrier keep their arrivals alive; another call takes it for a latch. */
-export const stays: readonly GateStep[] = (() => {
-  const base = { key: GATE_KEYS[1] as string, kind: 'barrier', generation: 0, retention: 1000 };
+/** Steps at a barrier of three parties. */
+function barrierSteps(retention: number): {
+  readonly step: (elapsed: GateStep['elapsed'], when: When, more: object) => GateStep;
+  readonly stay: (id: string, elapsed: GateStep['elapsed'], more?: object, when?: When) => GateStep;
+  readonly begin: readonly GateStep[];
+} {
+  const base = { key: GATE_KEYS[1] as string, kind: 'barrier', generation: 0, retention };
   const step = (elapsed: GateStep['elapsed'], when: When, more: object): GateStep => {
     const command = { ...base, ttl: 1000, channel: '', token: '', ...more } as GateCommand;
     return { elapsed, when, command };
   };
-  const stay = (id: string, elapsed: GateStep['elapsed'], ttl = 1000): GateStep =>
-    step(elapsed, 'current', { op: 'watch', count: 0, ids: [id], ttl });
+  return {
+    step,
+    stay: (id, elapsed, more = {}, when = 'current') =>
+      step(elapsed, when, { op: 'watch', count: 0, ids: [id], ...more }),
+    begin: [
+      step(1, 'zero', { op: 'watch', count: 3, ids: [] }),
+      step(1, 'current', { op: 'arrive', count: 3, id: 'a1', by: 1 }),
+      step(1000, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
+    ],
+  };
+}
+
+/** Two parties of a barrier keep their arrivals alive; another call takes it for a latch. */
+export const stays: readonly GateStep[] = (() => {
+  const { stay, begin } = barrierSteps(1000);
   return [
-    step(1, 'zero', { op: 'watch', count: 3, ids: [] }),
-    step(1, 'current', { op: 'arrive', count: 3, id: 'a1', by: 1 }),
-    step(1000, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
+    ...begin,
     stay('a1', 1000),
-    step(1, 'current', { op: 'watch', kind: 'latch', count: 0, ids: ['a1'] }),
+    stay('a1', 1, { kind: 'latch' }),
+    stay('a1', 1, { ids: ['a1', 'a2'] }),
     stay('a1', 1000),
-    stay('a2', 1000, 900),
+    stay('a2', 1000, { ttl: 900 }),
     stay('a2', 300_000),
     stay('a1', 1000),
     stay('a2', 300_000),
@@ -170,32 +186,16 @@ export const stays: readonly GateStep[] = (() => {
 
 /** One of two parties stays until the arrival of the other one ends; then in a new generation. */
 export const expires: readonly (readonly GateStep[])[] = (() => {
-  const base = {
-    key: GATE_KEYS[1] as string,
-    kind: 'barrier',
-    generation: 0,
-    retention: RETENTION,
-  };
-  const step = (elapsed: GateStep['elapsed'], when: When, more: object): GateStep => {
-    const command = { ...base, ttl: 1000, channel: '', token: '', ...more } as GateCommand;
-    return { elapsed, when, command };
-  };
-  const stay = (elapsed: GateStep['elapsed'], when: When = 'current'): GateStep =>
-    step(elapsed, when, { op: 'watch', count: 0, ids: ['a2'] });
-  const begin = [
-    step(1, 'zero', { op: 'watch', count: 3, ids: [] }),
-    step(1, 'current', { op: 'arrive', count: 3, id: 'a1', by: 1 }),
-    step(1000, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
-    stay(1000),
-  ];
+  const { step, stay, begin } = barrierSteps(RETENTION);
+  const stayed = [...begin, stay('a2', 1000)];
   return [
-    [...begin, stay('to the next due time')],
-    [...begin, stay(1_000_000)],
+    [...stayed, stay('a2', 'to the next due time')],
+    [...stayed, stay('a2', 1_000_000)],
     [
-      ...begin,
+      ...stayed,
       step(1, 'current', { op: 'endGeneration', reason: 'reset' }),
       step(1, 'current', { op: 'arrive', count: 3, id: 'a2', by: 1 }),
-      stay(1, 'past'),
+      stay('a2', 1, {}, 'past'),
     ],
   ];
 })();

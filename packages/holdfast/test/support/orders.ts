@@ -1,6 +1,6 @@
 /**
  * Every order in which tasks can do their calls of the file system. A call of a task waits until it
- * is chosen, so a task may pause between two calls for as long as the others need, or for ever.
+ * is chosen, so a task may pause between two calls for any time, and may never go on.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import fs from 'node:fs/promises';

@@ -7,7 +7,7 @@ import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
 import type { CallTerms, ScanPage } from './port.js';
 import { slotOf } from './hash-slot.js';
 
-/** The client tells of no move. */
+/** The slots are read again after so many: the client tells of no move. */
 const COMMANDS_MAX = 500;
 
 /** @param scan given, so that a bundler leaves it with the other adapters */

@@ -153,7 +153,7 @@ export async function subscribeShard(
   });
   connection.on('moved', () => {
     over();
-    // ioredis 5 does not answer it
+    // ioredis 5 does not answer the subscription then
     fail(new Error('MOVED to a node that the client does not tell'));
   });
   connection.on('close', over);

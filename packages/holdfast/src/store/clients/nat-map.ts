@@ -1,4 +1,4 @@
-/** `natMap` of ioredis: how the client reaches a server. */
+/** How ioredis reaches a server. */
 
 export interface NatAddress {
   readonly host?: string | undefined;

@@ -101,7 +101,7 @@ export class ClusterChannels {
     for (const address of missing) {
       this.#open(address).then(
         () => this.#events.up(),
-        // which the client has not seen
+        // the client has not seen it
         (error: unknown) => isRedirection(error) && void this.#view.refresh(address),
       );
     }
