@@ -19,7 +19,7 @@ import { MUTANTS } from './catalogue/all.js';
 import { PACKAGES } from './catalogue/packages.js';
 import { BEYOND, TORTURED } from './catalogue/torture.js';
 import { TRIED, type Tried } from './catalogue/trials.js';
-import { type Catch, endWorkers, hunt } from './hunt.js';
+import { type Catch, hunt } from './hunt.js';
 import type { Mutant } from './mutant.js';
 import { type Provoked, provoke, type Run } from './provoke.js';
 import { tryOut } from './try-out.js';
@@ -166,7 +166,6 @@ async function main(): Promise<void> {
           run.seed,
         )
       : simulate(MUTANTS.filter(named), Number(values.seeds)));
-  await endWorkers();
   if (values.write) table.write();
   process.exitCode = good ? 0 : 1;
 }

@@ -1,10 +1,8 @@
 /**
- * Runs copies of the library through seeds, each until a check fails. A line of its input has one
- * search: its folder, its seeds, and its world, `server`, `quorum` or `register`. It is a separate
- * process, because a mistake may make it hang. It runs many copies, one after the other: loading
- * the simulator takes longer than most searches.
+ * Runs one copy of the library through seeds, until a check fails. Its argument has the search: its
+ * folder, its seeds, and its world, `server`, `quorum` or `register`. It is a separate process,
+ * because a mistake may make it hang.
  */
-import { createInterface } from 'node:readline';
 import { loadLibrary } from '../../sim/dist/library.js';
 import { planOf } from '../../sim/dist/plan/generate.js';
 import { loadQuorum } from '../../sim/dist/quorum/library.js';
@@ -66,20 +64,6 @@ async function search({ folder, from, seeds, world }: Search): Promise<object> {
   return { broken };
 }
 
-/** Turns of Node's event loop in which a run that was stopped at a violation may still fail. */
-const LATE_TURNS = 20;
-
-/** What an abandoned run still does is no finding about the next copy. */
-async function settle(): Promise<void> {
-  const ignore = (): void => undefined;
-  process.on('unhandledRejection', ignore);
-  for (let turn = 0; turn < LATE_TURNS; turn++) await new Promise((done) => setImmediate(done));
-  process.removeListener('unhandledRejection', ignore);
-}
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const result = await search(JSON.parse(line) as Search);
-  await settle();
-  process.stdout.write(`${RESULT}${JSON.stringify(result)}\n`);
-}
-process.exit(0);
+const result = await search(JSON.parse(process.argv[2] as string) as Search);
+// the run of the last seed may not have ended
+process.stdout.write(`${RESULT}${JSON.stringify(result)}\n`, () => process.exit(0));

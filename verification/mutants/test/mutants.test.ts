@@ -5,11 +5,11 @@
  * itself is known to end without a finding.
  */
 import { parseSync } from 'oxc-parser';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
 import { PACKAGES } from '../src/catalogue/packages.js';
 import { BEYOND, TORTURED } from '../src/catalogue/torture.js';
-import { type Catch, endWorkers, hunt } from '../src/hunt.js';
+import { type Catch, hunt } from '../src/hunt.js';
 import type { World } from '../src/mutant.js';
 import { mutatedFiles, SCRIPTS } from '../src/plant.js';
 
@@ -26,8 +26,6 @@ function asItIs(world: World, from: number): Promise<Catch> {
 }
 
 describe('the simulator finds', () => {
-  afterAll(endWorkers);
-
   it.each(MUTANTS.filter(({ rare, elsewhere }) => rare === undefined && elsewhere === undefined))(
     '$name',
     async (mutant) => {
@@ -44,11 +42,10 @@ describe('the simulator finds', () => {
     },
   );
 
-  it('a library that cannot be loaded, and goes on with the next one', async () => {
+  it('a library that cannot be loaded', async () => {
     const edits = [{ file: 'engine/engine.js', find: 'export class Engine', replace: 'class {' }];
     const few = { ...SEEDS, seeds: 1 };
     expect((await hunt({ name: 'none', mistake: '', edits }, few)).by).toBe('crashes');
-    expect((await hunt(undefined, few)).by).toBeUndefined();
   });
 
   it('nothing in the unchanged library', async () => {

@@ -136,7 +136,8 @@ describe.each([
     const slot = slotOf(`holdfast:{${key}}`);
     const held = await holdfast.mutex(key).acquire();
     const end = await halfMove(slot, false);
-    for (const proxy of proxies) proxy.dropReply(([word]) => word === 'cluster');
+    const times = Number.POSITIVE_INFINITY;
+    for (const proxy of proxies) proxy.dropReply(([word]) => word === 'cluster', { times });
     const [from, to] = cluster.masters as [Server, Server];
     const present = (): string | undefined => client.slots[slot]?.[0];
     if (other) {

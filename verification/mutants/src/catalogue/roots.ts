@@ -210,7 +210,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
         ),
       ),
     ],
-    seed: 13,
+    seed: 38,
   },
   {
     name: 'a turn does not name its grant',
