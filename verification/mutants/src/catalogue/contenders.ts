@@ -125,6 +125,19 @@ export const CONTENDERS: readonly Mutant[] = [
     elsewhere: 'quorum-peers.test.ts',
   },
   {
+    name: 'a claim waits for the answer to its acquisition',
+    mistake:
+      'the answer of the process that granted it is lost, and the lease ends before the claim',
+    edits: [
+      {
+        file: 'store/register/left-commands.js',
+        find: " || command.op === 'renew'",
+        replace: '',
+      },
+    ],
+    elsewhere: 'quorum-left-claims.test.ts',
+  },
+  {
     name: 'an older answer hides a push',
     mistake: 'a waiter with a push that it cannot believe sleeps until its next poll',
     edits: [{ file: 'acquire/acquisitions.js', find: 'if (asksAgain)', replace: 'if (false)' }],

@@ -4,10 +4,11 @@
  *     left --answer--> over
  *        \--no answer: it will not be applied any more--> proposed again
  *
- * The other process may have ended. So from time to time, once its promise may be over, a read
- * looks after them.
+ * The other process may have ended. So at times, once its promise may be over, a read looks after
+ * them.
  */
 import type { Clock } from '../../base/clock.js';
+import type { KeyCommand } from '../../engine/commands.js';
 import type { PeerRegister } from './peers.js';
 import { hindered, type Pending, replyOf } from './pending.js';
 
@@ -43,9 +44,10 @@ export class LeftCommands {
     this.#events = events;
   }
 
-  /** Resolves when the command with this id is over: a later one must not overtake it. */
-  of(id: string): Promise<void> | undefined {
-    return this.#ids.get(id);
+  /** Resolves when the left command with its id is over. A renewal adds nothing: none waits. */
+  of(command: KeyCommand): Promise<void> | undefined {
+    if (!('id' in command) || command.op === 'renew') return undefined;
+    return this.#ids.get(command.id);
   }
 
   add(one: Pending, answering: Answering): void {

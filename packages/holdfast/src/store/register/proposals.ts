@@ -122,7 +122,7 @@ export class Proposals {
     return new Promise((resolve, reject) => {
       const pending = { command, resolve, reject };
       // it must not overtake a command with its id that another process may still apply
-      const left = 'id' in command ? this.#left.of(command.id) : undefined;
+      const left = this.#left.of(command);
       if (left === undefined) this.#add(pending);
       else void left.then(() => this.#add(pending));
     });
