@@ -3,22 +3,14 @@ import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { Random } from '../base/random.js';
 import type { Arrivals } from './arrivals.js';
 import type { Belief, Client } from './leases.js';
-import type { Network } from './line.js';
+import { claimTime, type Ways } from './line.js';
 
 /** The key of mutexes whose order is judged. */
 export const ORDERED = 'ordered';
-/** A claim window is long compared with this latency, in ms. */
-const FAST_MS = 2;
-/** The same for this error of the store's clock. */
-const CLOSE_MS = 40;
 
 interface OrderlyWorld {
   report(kind: string, text: string): void;
-  readonly plan: {
-    readonly ttl: number;
-    readonly network: Network;
-    readonly bounds?: number;
-  };
+  readonly plan: Ways & { readonly ttl: number; readonly claimWindow: number };
   readonly arrivals: Arrivals;
   readonly leases: { granted(name: string, capacity: number, belief: Belief): () => void };
 }
@@ -85,12 +77,15 @@ export class Orderly {
     }
   }
 
-  /** Nothing disturbs a process, so a lease that it renews does not end. */
+  /**
+   * Nothing disturbs a process, so a lease that it renews does not end, if its claim window is long
+   * enough.
+   */
   #lost({ process, prefix }: Client, { id, signal }: Lease, isExpected: boolean): void {
     this.#world.arrivals.lostTurn(prefix + ORDERED, process.name);
     const { message } = signal.reason as Error;
-    const { network, bounds = 0 } = this.#world.plan;
-    const isFast = network.slow === 0 && network.latency <= FAST_MS && bounds <= CLOSE_MS;
-    if (!isExpected && isFast) this.#world.report('lapsed', `${id}: ${message}`);
+    const { plan } = this.#world;
+    const isClaimed = plan.claimWindow > claimTime(plan);
+    if (!isExpected && isClaimed) this.#world.report('lapsed', `${id}: ${message}`);
   }
 }

@@ -2,7 +2,7 @@
 import type { Random } from '../base/random.js';
 import type { Arrivals } from './arrivals.js';
 import type { Belief, Client } from './leases.js';
-import type { Network } from './line.js';
+import type { Ways } from './line.js';
 import { Orderly } from './orderly.js';
 
 export const SEMAPHORE = 3;
@@ -11,12 +11,10 @@ export const KEYS: readonly string[] = ['mutex', 'fair', 'semaphore', 'rw', 'lon
 /** The lease of a task that works for long, in ms, and for how long it works. */
 const LONG = { ttl: 150_000, work: 100_000 };
 
-interface TasksPlan {
+interface TasksPlan extends Ways {
   readonly tasks: number;
   readonly ttl: number;
-  readonly network: Network;
-  /** The error up to which the store knows its clock, in ms. */
-  readonly bounds?: number;
+  readonly claimWindow: number;
   /** The longest pause of a task, in ms. */
   readonly pause: number;
   /** Nothing disturbs the processes, so the order of the calls is judged. */

@@ -1,6 +1,6 @@
 /** What a seed decides about a simulation of a quorum. */
 import { Random } from '../base/random.js';
-import { calm, isOrderly, type Network } from '../common/line.js';
+import { calm, isOrderly, isRoomy, type Network, roomy } from '../common/line.js';
 
 /** Longer than a simulation goes on after its faults, in ms. */
 const LASTING_MS = 240_000;
@@ -46,7 +46,7 @@ const SLOW_MS = 4000;
  */
 export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): QuorumPlan {
   const plan = { ...drawn(seed), ...(isOrderly(seed) && orderly(seed)), ...changes };
-  const retention = plan.durable ? LASTING_MS : 1000;
+  const retention = plan.durable ? LASTING_MS : Math.max(1000, 3 * plan.claimWindow);
   return {
     ...plan,
     retention,
@@ -56,8 +56,10 @@ export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): Q
 
 /** A plan in which answers and messages are late, and clocks differ, but nothing fails. */
 function orderly(seed: number): Partial<QuorumPlan> {
-  const terms = { processes: 3, pause: 60, ttl: 1500, claimWindow: 300, ms: 10_000 };
-  return { ...terms, network: calm(seed), servers: 3, mute: false, orderly: true };
+  const network = calm(seed);
+  const terms = isRoomy(seed) ? roomy({ network }) : { ttl: 1500, claimWindow: 300 };
+  const usual = { processes: 3, pause: 60, ms: 10_000 };
+  return { ...usual, ...terms, network, servers: 3, mute: false, orderly: true };
 }
 
 function drawn(seed: number): Omit<QuorumPlan, 'retention'> {

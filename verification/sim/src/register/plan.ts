@@ -1,6 +1,6 @@
 /** What a seed decides about a simulation of a register. */
 import { Random } from '../base/random.js';
-import { calm, isOrderly, type Network } from '../common/line.js';
+import { calm, isOrderly, isRoomy, type Network, roomy } from '../common/line.js';
 
 /** Longer than a simulation goes on after its faults, in ms. */
 const LASTING_MS = 240_000;
@@ -62,8 +62,11 @@ export function registerPlanOf(seed: number, changes: Partial<RegisterPlan> = {}
 function orderly(plan: RegisterPlan): Partial<RegisterPlan> {
   const messages = plan.seed % 20 < 10;
   const network = calm(plan.seed);
+  const ways = { network, messages, bounds: plan.bounds };
+  const terms = isRoomy(plan.seed) ? roomy(ways) : { ttl: 1500, claimWindow: 300 };
+  const retention = Math.max(plan.retention, 3 * terms.claimWindow);
   return {
-    ...{ messages, network, processes: 3, pause: 60, ttl: 1500, claimWindow: 300, timeout: 1000 },
+    ...{ messages, network, processes: 3, pause: 60, timeout: 1000, ...terms, retention },
     ...{ refuses: false, guards: false, excused: false, strange: 0, orderly: true, ms: 10_000 },
   };
 }
