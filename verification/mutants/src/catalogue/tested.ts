@@ -246,6 +246,14 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'quorum.addresses.test.ts',
   },
   {
+    name: 'a renewal shortens an extension of the other lock',
+    mistake: 'a renewal that is sent beside an extension asks the other library for its ttl only',
+    edits: [
+      { file: 'instance/migrate/old-hold.js', find: ', this.#wanted - sent.at)', replace: ')' },
+    ],
+    elsewhere: 'old-hold.test.ts',
+  },
+  {
     name: 'no last question',
     mistake: 'a call that no push can reach misses a lock that became free since its first answer',
     edits: [{ file: 'acquire/call.js', find: '(heard && !deaf)', replace: 'heard' }],

@@ -42,6 +42,8 @@ export class OldHold {
   /** The moment before the last successful request, and the ms that it asked for. */
   #sent: Moment;
   #length: number;
+  /** The latest end that was asked for: a request that is sent later may not ask for less. */
+  #wanted = 0;
   #over = false;
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
@@ -152,15 +154,14 @@ export class OldHold {
     const { lock, clock, suspend, holder, ttl } = this.#parts;
     for (;;) {
       const sent = suspend.moment();
-      // a renewal must not shorten an extension
-      const left = this.#sent.at + this.#length - sent.at;
-      const ms = Math.ceil(Math.max(length, ttl, left));
+      const ms = Math.ceil(Math.max(length, ttl, this.#wanted - sent.at));
+      this.#wanted = sent.at + ms;
       if ((await lock.renew(clock, limit, holder, ms)) === 0) return this.#lose();
       if (this.#over) return;
       // an answer from before a suspend has no meaning
       if (suspend.toLocal(sent) !== sent.at) continue;
-      this.#sent = sent;
-      this.#length = ms;
+      // an earlier request may be answered later
+      if (sent.at + ms >= this.#sent.at + this.#length) [this.#sent, this.#length] = [sent, ms];
       return this.#plan();
     }
   }

@@ -11,7 +11,7 @@ const TTL = 1000;
 function makeHold() {
   const clock = new VirtualClock();
   const suspend = new SuspendDetector(clock);
-  const server = { answers: true, knows: true, until: clock.now() + TTL, renewals: [] as number[] };
+  const server = { answers: true, knows: true, end: 0, renewals: [] as number[], delays: [0] };
   const ask = async (): Promise<0 | 1> => {
     if (!server.answers) throw new Error('no answer');
     return server.knows ? 1 : 0;
@@ -21,6 +21,9 @@ function makeHold() {
     take: ask,
     renew: async (_clock: unknown, _limit: number, _holder: string, ms: number) => {
       server.renewals.push(ms);
+      server.end = clock.now() + ms;
+      const delay = server.delays.shift() ?? 0;
+      if (delay > 0) await new Promise<void>((resolve) => clock.after(delay, resolve));
       return ask();
     },
     release: ask,
@@ -97,5 +100,20 @@ describe('the lock of the other library', () => {
     expect(hold.remaining).toBeGreaterThanOrEqual(10 * TTL);
     await clock.advance(TTL);
     expect(hold.remaining).toBeGreaterThanOrEqual(9 * TTL);
+  });
+
+  it.each([
+    ['that is sent while the answer to the extension is under way', 480, [100, 0]],
+    ['that is answered after the extension', 510, [200, 0]],
+  ])('keeps an extension over a renewal %s', async (_, at, delays) => {
+    const { clock, hold, server } = makeHold();
+    await clock.advance(at - 20);
+    server.delays = delays;
+    await clock.advance(20);
+    const extended = hold.extend(10 * TTL);
+    await clock.advance(250);
+    await extended;
+    expect(server.end - clock.now()).toBeGreaterThan(9 * TTL);
+    expect(hold.remaining).toBeGreaterThan(9 * TTL);
   });
 });
