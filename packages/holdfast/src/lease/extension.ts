@@ -35,7 +35,7 @@ export function notExtended({ key, remaining }: Lease, ms: number): HoldfastErro
   return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
 }
 
-/** Asks for `ms` and `more` from now. Resolves to the remaining time. */
+/** Asks for `ms` and `more` from now. */
 async function extendOnce(
   lease: Lease,
   { clock, watchdog }: Grantor,

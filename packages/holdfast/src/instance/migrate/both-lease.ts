@@ -12,7 +12,7 @@ import type { OldHold, OldHoldEvents } from './old-hold.js';
 /** The other lock is extended by so much more: the lease's extension takes time. */
 const MARGIN_MS = 500;
 
-/** The lease of a `BothLocks`: a Holdfast lease, and the other library's lock. */
+/** The lease of a `BothLocks`. */
 export class BothLease extends Lease {
   readonly #old: OldHold;
   readonly #lose: () => void;

@@ -42,7 +42,7 @@ export class OldHold {
   /** The moment before the last successful request, and the ms that it asked for. */
   #sent: Moment;
   #length: number;
-  /** The latest end that was asked for: a request that is sent later may not ask for less. */
+  /** The latest end that was asked for. No later request asks for less. */
   #wanted = 0;
   #over = false;
   #timer: Timer | undefined;
