@@ -13,7 +13,7 @@ export interface IoredisSettings {
   readonly socketTimeout?: unknown;
 }
 
-/** For a master's reply to the handshake of a wake connection. */
+/** For a server's reply to the handshake of a wake connection. */
 const REPLY_MS = 5000;
 
 interface Origin {
@@ -115,11 +115,11 @@ function duplicate(
   persistent: (strategy: unknown) => Delay,
   open: Set<object>,
 ): Connection {
-  const { sentinels, socketTimeout = REPLY_MS } = client.options;
+  const { socketTimeout = REPLY_MS } = client.options;
   const connection = client.duplicate({
     ...overrides(client.options, persistent),
-    // it counts while a reply is due: the handshake with a frozen former master must end
-    ...(sentinels ? { socketTimeout } : {}),
+    // it counts while a reply is due: the handshake with a frozen server must end
+    socketTimeout,
   }) as Connection;
   open.add(connection);
   connection.once('end', () => open.delete(connection));

@@ -6,6 +6,12 @@ import { COMMAND_OPTIONS } from './node-redis.js';
 import { overrides as nodeRedisOverrides } from './node-redis-subscription.js';
 import type { ClientPort } from './port.js';
 
+export interface Opening {
+  readonly line: Promise<Line>;
+  /** Also if it is not open yet. */
+  close(): void;
+}
+
 export interface Line {
   /** Writes the commands at once. All reject after the end of the connection. */
   send(commands: readonly (readonly string[])[]): Promise<unknown>[];
@@ -32,7 +38,7 @@ interface NodeRedis {
   destroy(): void;
   unref?(): void;
   sendCommand(words: readonly string[], options: object): Promise<unknown>;
-  on(event: 'error' | 'end', listener: () => void): unknown;
+  on(event: 'connect' | 'error' | 'end', listener: () => void): unknown;
 }
 
 /**
@@ -41,24 +47,36 @@ interface NodeRedis {
  * @param server another server, with the same settings
  * @param ended called when either side has ended the connection
  */
-export async function openLine(
+export function openLine(
   port: ClientPort,
   address: string,
   ended: () => void,
   server?: { readonly host: string; readonly port: number },
+): Opening {
+  const end = new AbortController();
+  return { line: open(port, address, ended, server, end.signal), close: () => end.abort() };
+}
+
+async function open(
+  port: ClientPort,
+  address: string,
+  ended: () => void,
+  server: { readonly host: string; readonly port: number } | undefined,
+  end: AbortSignal,
 ): Promise<Line> {
   const origin = (await originOf(port, address)) as Origin;
+  end.throwIfAborted();
   if (port.name === 'ioredis') {
     const other = server === undefined ? {} : { ...server, sentinels: null, path: undefined };
     const settings = { ...ioredisOverrides(origin.options ?? {}, () => () => null), ...other };
-    return ioredisLine(origin.duplicate(settings) as Ioredis, ended);
+    return ioredisLine(origin.duplicate(settings) as Ioredis, ended, end);
   }
   if (port.name !== 'node-redis') throw new Error(`${port.name} cannot open a connection for WAIT`);
   const { socket, ...rest } = nodeRedisOverrides(origin.options ?? {}, () => () => false) as {
     readonly socket: object;
   };
   const settings = { ...rest, socket: { ...socket, ...server } };
-  return nodeRedisLine(origin.duplicate(settings) as NodeRedis, ended);
+  return nodeRedisLine(origin.duplicate(settings) as NodeRedis, ended, end);
 }
 
 async function originOf(port: ClientPort, address: string): Promise<object> {
@@ -67,7 +85,11 @@ async function originOf(port: ClientPort, address: string): Promise<object> {
   return MasterCommands.of(port.client as MasterFinder).master();
 }
 
-async function ioredisLine(connection: Ioredis, ended: () => void): Promise<Line> {
+async function ioredisLine(
+  connection: Ioredis,
+  ended: () => void,
+  end: AbortSignal,
+): Promise<Line> {
   connection.on('error', () => undefined);
   const close = (): Promise<void> =>
     new Promise((resolve) => {
@@ -78,6 +100,7 @@ async function ioredisLine(connection: Ioredis, ended: () => void): Promise<Line
       }
       connection.disconnect();
     });
+  end.addEventListener('abort', () => void close());
   try {
     await connection.connect();
   } catch (error) {
@@ -98,7 +121,11 @@ async function ioredisLine(connection: Ioredis, ended: () => void): Promise<Line
   };
 }
 
-async function nodeRedisLine(connection: NodeRedis, ended: () => void): Promise<Line> {
+async function nodeRedisLine(
+  connection: NodeRedis,
+  ended: () => void,
+  end: AbortSignal,
+): Promise<Line> {
   connection.on('error', () => undefined);
   const close = async (): Promise<void> => {
     try {
@@ -107,6 +134,15 @@ async function nodeRedisLine(connection: NodeRedis, ended: () => void): Promise<
       // it is closed already
     }
   };
+  // it forgets an earlier socket
+  let hasSocket = false;
+  connection.on('connect', () => {
+    hasSocket = true;
+    if (end.aborted) void close();
+  });
+  end.addEventListener('abort', () => {
+    if (hasSocket) void close();
+  });
   try {
     await connection.connect();
   } catch (error) {

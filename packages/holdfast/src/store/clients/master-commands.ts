@@ -2,14 +2,15 @@
  * The commands for the present master of a Sentinel client of node-redis, in order.
  *
  *     idle --a command--> asking for the master --known--> sending --all answered--> idle
- *                                   ^--READONLY, the refused commands first--/
+ *      \--the known master is connected--------------------^  \--READONLY--> asking, the refused
+ *                                                                            commands first
  *
- * With `sendCommand`, a command waits for the answer to an earlier one, and a later one may
- * overtake it. So commands go to the master's client directly, during one call of `_execute`. That
- * would keep them for seconds, and ask the sentinels without a pause, while the master is not
- * connected: they are rejected until a master is known, and the caller repeats them.
+ * With `sendCommand`, a later command may overtake an earlier one: commands go to the master's
+ * client. `_execute` finds it, but may keep commands for seconds, also if the master serves: it is
+ * called if the master is unknown, closed or a replica. While that connects, commands are rejected.
  */
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
+import { notReady, watchErrors } from './state.js';
 
 export interface MasterFinder {
   on(event: 'topology-change', listener: (change: { type: string }) => void): unknown;
@@ -23,7 +24,7 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-type Master = NodeRedisLike & { readonly isReady?: boolean };
+type Master = NodeRedisLike & { readonly isReady?: boolean; readonly isOpen?: boolean };
 
 const all = new WeakMap<MasterFinder, MasterCommands>();
 
@@ -49,25 +50,38 @@ export class MasterCommands {
   }
 
   async master(): Promise<NodeRedisLike> {
-    if (this.#master?.isReady === false) throw notConnected();
-    return this.#client._execute(false, async (master: Master) => {
-      this.#master = master;
-      return master;
-    });
+    const known = this.#known();
+    if (known?.isReady === false) throw notConnected(known);
+    if (known?.isReady === true) return known;
+    return this.#client._execute(false, async (master: Master) => this.#found(master));
   }
 
   send(words: readonly string[]): Promise<unknown> {
-    if (this.#master?.isReady === false) return Promise.reject(notConnected());
+    const known = this.#known();
+    if (known?.isReady === false) return Promise.reject(notConnected(known));
     const answer = new Promise((resolve, reject) => this.#queue.push({ words, resolve, reject }));
     this.#flush?.();
     if (!this.#looking) void this.#look();
     return answer;
   }
 
+  #known(): Master | undefined {
+    if (this.#master?.isOpen === false) this.#master = undefined;
+    return this.#master;
+  }
+
+  #found(master: Master): Master {
+    watchErrors(master);
+    this.#master = master;
+    return master;
+  }
+
   async #look(): Promise<void> {
     this.#looking = true;
     try {
-      await this.#client._execute(false, (master: Master) => this.#use(master));
+      if (!(await this.#usedKnown())) {
+        await this.#client._execute(false, (master: Master) => this.#use(this.#found(master)));
+      }
     } catch (error) {
       for (const { reject } of this.#queue.splice(0)) reject(error);
     }
@@ -75,8 +89,16 @@ export class MasterCommands {
     if (this.#queue.length > 0) void this.#look();
   }
 
+  async #usedKnown(): Promise<boolean> {
+    const known = this.#known();
+    if (known?.isReady !== true) return false;
+    return this.#use(known).then(
+      () => true,
+      () => false,
+    );
+  }
+
   #use(master: Master): Promise<void> {
-    this.#master = master;
     let open = 0;
     let refusal: Error | undefined;
     const again: Pending[] = [];
@@ -121,6 +143,6 @@ export class MasterCommands {
   }
 }
 
-function notConnected(): Error {
-  return new Error('the Sentinel client is not connected to a master');
+function notConnected(master: Master): Error {
+  return new Error(notReady(master, 'not connected to the master', master.options?.socket));
 }

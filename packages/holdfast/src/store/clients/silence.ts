@@ -77,15 +77,13 @@ async function ofNodeRedis(port: ClientPort, pause: Pause): Promise<string | und
 
 async function probe(port: ClientPort, pause: Pause): Promise<void> {
   const opening = openLine(port, '', () => undefined);
-  // also one that opens later
-  const close = (): void => void opening.then((line) => line.close()).catch(() => undefined);
   try {
-    const line = await inTime(opening, pause);
+    const line = await inTime(opening.line, pause);
     await inTime(answer(line), pause);
     await pause(BETWEEN_MS);
     await inTime(answer(line), pause);
   } finally {
-    close();
+    opening.close();
   }
 }
 

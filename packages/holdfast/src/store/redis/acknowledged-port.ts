@@ -206,12 +206,9 @@ class Rounds {
       if (this.#opened === opened) void this.#drop();
     });
     try {
-      opened = { line: await within(limit, opening), memory: undefined };
+      opened = { line: await within(limit, opening.line), memory: undefined };
     } catch (error) {
-      opening.then(
-        (line) => line.close(),
-        () => undefined,
-      );
+      opening.close();
       throw error;
     }
     if (!this.#closed) return opened;

@@ -32,9 +32,8 @@ async function clockOf(
   const address = `${server.host}:${server.port}`;
   const place = port.cluster === undefined ? '' : link.address;
   const opening = openLine(port, place, () => undefined, server);
-  const close = (): void => void opening.then((line) => line.close()).catch(() => undefined);
   try {
-    const line = await probe.answer(opening);
+    const line = await probe.answer(opening.line);
     const command = (words: readonly string[]): Promise<unknown> =>
       line.send([words])[0] as Promise<unknown>;
     const other: ServerLink = { address, host: server.host, command };
@@ -50,6 +49,6 @@ async function clockOf(
     });
     return undefined;
   } finally {
-    close();
+    opening.close();
   }
 }
