@@ -192,6 +192,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
 
   late(reply: Answer): void {
     this.parked?.answered(reply);
+    if (reply.status === 'queued') this.ticket ||= reply.ticket;
     this.#sender.handler.onLateReply(this, reply.status);
   }
 
@@ -297,8 +298,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     this.hold = hold;
     this.call?.grant(hold, first);
     if (queue === undefined || hold === null) return;
-    // granted at once if it has no ticket: its place is before all that came later
-    const granted = Math.min(this.storeTime, hold.fence) - 1;
+    // granted at once without a ticket and a push: its place is before all that came later
+    const granted = this.pushed ? 0 : Math.min(this.storeTime, hold.fence) - 1;
     if (queue.fair) queue.ticket = this.ticket || queue.ticket || granted;
     queue.granted(hold, first);
     if (queue.overdue) queue.rejectOverdue();

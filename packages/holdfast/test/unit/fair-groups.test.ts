@@ -301,6 +301,43 @@ describe('a fair root', () => {
     expect(order).toEqual(['own', 'own', 'short']);
   });
 
+  it.each([
+    ['came too late', OPTIONS.requestTimeout + 1],
+    ['was lost', 'answer lost'],
+  ] as const)('returns tasks to their place although the answer with it %s', async (_, fate) => {
+    const isLost = fate === 'answer lost';
+    store.pushes = isLost;
+    if (isLost) await clock.until(holdfast.warmUp());
+    const blocker = await clock.until(other.mutex('k').acquire());
+    store.ail('acquire', fate);
+    const stop = new AbortController();
+    // it has an entry of its own
+    const first = take({ signal: stop.signal });
+    const [second, third] = [take(), take()];
+    await clock.advance(10);
+    store.heal();
+    stop.abort();
+    await failure(first, 'HOLDFAST_ABORTED');
+    const foreign = take({}, other);
+    await clock.advance(isLost ? 10 : OPTIONS.requestTimeout);
+    await clock.until(blocker.release());
+    const lease = await clock.until(second);
+    await clock.until(lease.ensure(3_600_000));
+    const order: string[] = [];
+    const done = [foreign, third].map(async (one) => {
+      const granted = await one;
+      order.push(one === foreign ? 'foreign' : 'own');
+      await granted.release();
+    });
+    await clock.until(lease.release());
+    await clock.until(Promise.all(done));
+    expect(order).toEqual(['own', 'foreign']);
+    const tickets = [...store.seen('acquire'), ...store.seen('turn')].map(
+      ({ ticket = 0 }) => ticket,
+    );
+    expect(Math.min(...tickets)).toBe(0);
+  });
+
   it('that is handed off for longer than a claim window stays one root', async () => {
     const first = await take();
     const all = [take(), take(), take()];

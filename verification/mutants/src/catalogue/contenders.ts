@@ -125,6 +125,20 @@ export const CONTENDERS: readonly Mutant[] = [
     elsewhere: 'quorum-peers.test.ts',
   },
   {
+    name: 'an answer that comes too late tells no place',
+    mistake: 'after its grant, the rest of a fair group asks for a place of that time',
+    edits: [{ file: 'acquire/acquisition.js', find: 'this.ticket ||= reply.ticket', replace: '' }],
+    world: 'register',
+    seed: 63512,
+  },
+  {
+    name: 'a push tells the place of its tasks',
+    mistake: 'a fair group whose place is not known asks for a place of the time of its grant',
+    edits: [{ file: 'acquire/acquisition.js', find: 'this.pushed ? 0 : ', replace: '' }],
+    world: 'quorum',
+    seed: 6676,
+  },
+  {
     name: 'a claim waits for the answer to its acquisition',
     mistake:
       'the answer of the process that granted it is lost, and the lease ends before the claim',
