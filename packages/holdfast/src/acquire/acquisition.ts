@@ -26,6 +26,8 @@ import type { RootQueue } from './root-queue.js';
 
 /** Consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
+/** Before all others. */
+const FIRST_TICKET = 1;
 
 export class Acquisition extends Link implements Receiver<Answer>, Waited {
   readonly id: string;
@@ -192,7 +194,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
 
   late(reply: Answer): void {
     this.parked?.answered(reply);
-    if (reply.status === 'queued') this.ticket ||= reply.ticket;
     this.#sender.handler.onLateReply(this, reply.status);
   }
 
@@ -298,9 +299,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     this.hold = hold;
     this.call?.grant(hold, first);
     if (queue === undefined || hold === null) return;
-    // granted at once without a ticket and a push: its place is before all that came later
-    const granted = this.pushed ? 0 : Math.min(this.storeTime, hold.fence) - 1;
-    if (queue.fair) queue.ticket = this.ticket || queue.ticket || granted;
+    // its place is before all that came later; if it is not known, before all
+    if (queue.fair) queue.ticket = this.ticket || queue.ticket || FIRST_TICKET;
     queue.granted(hold, first);
     if (queue.overdue) queue.rejectOverdue();
   }

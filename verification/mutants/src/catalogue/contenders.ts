@@ -125,16 +125,15 @@ export const CONTENDERS: readonly Mutant[] = [
     elsewhere: 'quorum-peers.test.ts',
   },
   {
-    name: 'an answer that comes too late tells no place',
-    mistake: 'after its grant, the rest of a fair group asks for a place of that time',
-    edits: [{ file: 'acquire/acquisition.js', find: 'this.ticket ||= reply.ticket', replace: '' }],
-    world: 'register',
-    seed: 63512,
-  },
-  {
-    name: 'a push tells the place of its tasks',
+    name: 'the grant tells the place of its tasks',
     mistake: 'a fair group whose place is not known asks for a place of the time of its grant',
-    edits: [{ file: 'acquire/acquisition.js', find: 'this.pushed ? 0 : ', replace: '' }],
+    edits: [
+      {
+        file: 'acquire/acquisition.js',
+        find: '|| FIRST_TICKET',
+        replace: '|| Math.min(this.storeTime, hold.fence) - 1',
+      },
+    ],
     world: 'quorum',
     seed: 6676,
   },

@@ -60,7 +60,10 @@ async function end<W extends World>(world: W, tasks: Tasks<W>): Promise<void> {
   const { scheduler, violations, clients } = world;
   const until = async (ms: number, done: () => boolean = () => false): Promise<void> => {
     const stop = (): boolean => done() || violations.length > 0;
-    await scheduler.runUntil(scheduler.now + ms, stop);
+    const end = scheduler.now + ms;
+    await scheduler.runUntil(end, stop);
+    // the scheduler stops at its last event
+    if (!stop()) scheduler.now = Math.max(scheduler.now, end);
   };
   tasks.over = true;
   await until(Math.max(0, world.silentUntil) - scheduler.now);
