@@ -54,7 +54,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 1549,
+    seed: 1508,
   },
   {
     name: 'servers without memory know the past',

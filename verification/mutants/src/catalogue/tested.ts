@@ -12,8 +12,8 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/acquisition.js',
-        find: 'this.ticket || queue.ticket || granted',
-        replace: 'this.ticket || granted',
+        find: 'queue.ticket || FIRST_TICKET',
+        replace: 'Math.min(this.storeTime, hold.fence) - 1',
       },
     ],
     world: 'register',
