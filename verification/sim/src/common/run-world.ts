@@ -43,7 +43,11 @@ export async function runWorld<W extends World>(world: W, tasks: Tasks<W>): Prom
   };
   start();
   while (scheduler.now < plan.ms && !failed()) {
-    await scheduler.runUntil(scheduler.now + faults.between(20, plan.faults), failed);
+    const before = scheduler.now;
+    const next = before + faults.between(20, plan.faults);
+    await scheduler.runUntil(next, failed);
+    // the scheduler stops at its last event
+    if (scheduler.now === before) scheduler.now = next;
     world.leases.look();
     world.fault();
     start();
