@@ -2,7 +2,7 @@
  * A process that counts in a file, under a lock of the register in files. Each turn leaves two
  * lines in a log, which all processes append to: `in FENCE PID` and `out FENCE PID`.
  */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { register } from 'holdfast/register';
@@ -37,7 +37,9 @@ for (let turn = 0; !isOver; turn++) {
     const count = Number(readFileSync(number, 'utf8'));
     if (turn === lastTurn) process.kill(process.pid, 'SIGKILL');
     await sleep(1);
-    writeFileSync(number, `${count + 1}`);
+    // a process that is killed while it writes must not leave an empty file
+    writeFileSync(`${number}.${process.pid}`, `${count + 1}`);
+    renameSync(`${number}.${process.pid}`, number);
     appendFileSync(log, `out ${fence} ${process.pid}\n`);
   });
 }
