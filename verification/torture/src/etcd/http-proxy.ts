@@ -64,6 +64,16 @@ export class HttpProxy extends ProxyFaults implements AsyncDisposable {
     for (const watch of this.#watches) watch.isSilent = true;
   }
 
+  /** How many requests it holds back. */
+  get held(): number {
+    return this.#held.length;
+  }
+
+  /** How many requests or answers it has lost; their connections are open. */
+  get lost(): number {
+    return this.#damaged.size;
+  }
+
   cut(): void {
     this.#listener.closeAllConnections();
   }
