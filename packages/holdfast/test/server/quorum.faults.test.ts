@@ -324,18 +324,38 @@ describe('the script and the acceptor in memory', () => {
     for (const one of both) {
       const { boot } = await one.check({ durable: false });
       if (one === real) one.boot = boot;
-      const decision = { boot, from: 60_000, mark: 5e6, long: [[late, 90_000]] } as const;
+      const long = [[late, 90_000]] as const;
+      const decision = { boot, from: 60_000, mark: 5e6, long, partial: true };
       // decided for another boot
       await one.check({ durable: false, decision: { ...decision, boot: `not ${boot}` } });
       expect((await one.check({ durable: false })).votesFrom).toBe(undefined);
       await one.check({ durable: false, decision });
-      const { votesFrom, mark, long } = await one.check({ durable: false, long: true });
-      expect({ votesFrom, mark, long }).toEqual({
+      const status = await one.check({ durable: false, long: true });
+      expect(status).toMatchObject({ votesFrom: 60_000, mark: 5e6, long, partial: true });
+    }
+    const value = { next: '8', value: 'v', messages: [], fence: 1, grows: true };
+    const accepts = (key: string, ballot: string, keep: number): Promise<void> => {
+      const proposal = { ...value, ballot, now: 60_000, keep };
+      return compare((one) => one.accept(key, proposal));
+    };
+    const lasting = freshKey();
+    await accepts(lasting, '6', 180_001);
+    await accepts(lasting, '6', 180_000);
+    for (const one of both) {
+      const { boot } = await one.check({ durable: false });
+      const whole = { boot, from: 90_000, mark: 4e6, long: [['l', 70_000]] as const };
+      await one.check({ durable: false, decision: { ...whole, partial: false } });
+      // a late decision
+      await one.check({ durable: false, decision: { ...whole, partial: true } });
+      const { votesFrom, mark, partial } = await one.check({ durable: false });
+      expect({ votesFrom, mark, partial }).toEqual({
         votesFrom: 60_000,
         mark: 5e6,
-        long: [[late, 90_000]],
+        partial: false,
       });
     }
+    await accepts(lasting, '7', 180_001);
+    await compare((one) => one.prepare('l', '6', 60_000));
     await compare((one) => one.prepare(keys[0] as string, '5', 1000));
     // by the clock of the quorum, not by its own
     await compare((one) => one.prepare(`other ${keys[0]}`, '6', 60_000));
@@ -360,16 +380,8 @@ describe('the script and the acceptor in memory', () => {
         const next = `${Number(ballot) + 1}`.padStart(5, '0');
         const [keep, fence] = [random() < 0.2 ? 600_000 : 60_000, Math.floor(random() * 1e8)];
         const grows = random() < 0.5;
-        const proposal = {
-          grows,
-          ballot,
-          now: 0,
-          next,
-          value: `v${step}`,
-          keep,
-          messages: [],
-          fence,
-        };
+        const about = { grows, ballot, now: 0, next, messages: [] };
+        const proposal = { ...about, value: `v${step}`, keep, fence };
         await compare((one) => one.accept(key, proposal));
         if (random() < 0.2) await compare((one) => one.accept(key, proposal));
       }

@@ -56,7 +56,15 @@ it.each<[string, QuorumOptions]>([
 describe('servers', () => {
   const server = (name: string, more: Partial<ServerStatus> = {}): ServerStatus => ({
     ...{ time: 1, runId: name, version: '8.0.1', role: 'master', replication: `r${name}` },
-    ...{ cluster: false, evicts: false, markedAt: 1, votesFrom: 1, uptime: 1, keeps: 0 },
+    ...{
+      cluster: false,
+      evicts: false,
+      markedAt: 1,
+      votesFrom: 1,
+      uptime: 1,
+      keeps: 0,
+      partial: false,
+    },
     ...{ boot: name, long: [], mark: 0, ...more },
   });
 

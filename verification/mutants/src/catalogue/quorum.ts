@@ -23,8 +23,8 @@ export const QUORUM: readonly Mutant[] = [
         'memory-acceptor',
         'if (entry.promised > ballot)\n' +
           '            return this.#keep(key, entry, time);\n' +
-          '        const expires = time + keep',
-        'const expires = time + keep',
+          '        if (marker.partial',
+        'if (marker.partial',
       ),
     ],
     world: 'quorum',
@@ -81,6 +81,24 @@ export const QUORUM: readonly Mutant[] = [
     world: 'quorum',
     rare: true,
     seed: 39,
+  },
+  {
+    name: 'a bare majority makes a new quorum whole',
+    mistake:
+      'servers that were all silent or forgetful take the quorum for new without asking the ' +
+      'last one, and lose the count of a latch (hole 89)',
+    edits: [
+      quorum('restarts', 'Math.max(guard, LONG_MS)', 'guard'),
+      quorum('restarts', 'long: [], mark, partial } };', 'long: [], mark, partial: false } };'),
+    ],
+    world: 'quorum',
+    seed: 6_000_735,
+  },
+  {
+    name: 'a partial server accepts long records',
+    mistake: 'a server that does not know the long records accepts one',
+    edits: [quorum('memory-acceptor', 'if (marker.partial && ', 'if (false && ')],
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'long records are left out',

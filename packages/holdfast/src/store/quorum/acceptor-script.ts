@@ -9,12 +9,13 @@
  *              channel, '' or '-'), b (ballot of the value), v (value), n (number and length of
  *              the texts left for the owner), l1, l2 ... (these texts: commands, one a line)
  *            2 the marker: hash r (boot), s (time at which it was set or decided), v (time from
- *              which the server votes; absent: not decided), k (time until which it keeps records
- *              that are not long), f (mark of fences), u:KEY (time until which it does not vote for
- *              a key)
+ *              which the server votes; absent: not decided), p (present: partial), k (time until
+ *              which it keeps records that are not long), f (mark of fences), u:KEY (time until
+ *              which it does not vote for a key)
  *            3 the long records: sorted set of keys, by the time until which they are kept
  *     ARGV   'check', durable 0 or 1, long records wanted 0 or 1, then of a decision: boot, time
- *              from which the server votes, mark of fences, then keys and times in turn
+ *              from which the server votes, mark of fences, partial 0 or 1, then keys and times in
+ *              turn
  *            'prepare', ballot, time of the quorum, age in µs below which a promise to another
  *              process stays, process that asks, key without prefix, commands to keep for the
  *              owner of a promise that stays
@@ -71,14 +72,16 @@ if op == 'check' then
       if ARGV[2] ~= '1' then redis.call('DEL', KEYS[2], KEYS[3]) end
       redis.call('HSET', KEYS[2], 'r', boot, 's', at)
     end
-    local decided = redis.call('HEXISTS', KEYS[2], 'v') == 1
-    if ARGV[2] == '1' and not decided then
+    local v, p, f = unpack(redis.call('HMGET', KEYS[2], 'v', 'p', 'f'))
+    if ARGV[2] == '1' and not v then
       redis.call('HSET', KEYS[2], 'v', '0')
-    elseif ARGV[4] == boot and not decided then
-      redis.call('HSET', KEYS[2], 's', at, 'v', ARGV[5], 'f', ARGV[6])
-      for i = 7, #ARGV, 2 do redis.call('HSET', KEYS[2], 'u:' .. ARGV[i], ARGV[i + 1]) end
+    elseif ARGV[4] == boot and (not v or p and ARGV[7] == '0') then
+      if not v then redis.call('HSET', KEYS[2], 's', at, 'v', ARGV[5]) end
+      redis.call('HSET', KEYS[2], 'p', 1, 'f', whole(math.max(tonumber(f or 0), ARGV[6])))
+      if ARGV[7] == '0' then redis.call('HDEL', KEYS[2], 'p') end
+      for i = 8, #ARGV, 2 do redis.call('HSET', KEYS[2], 'u:' .. ARGV[i], ARGV[i + 1]) end
     end
-    marker = redis.call('HMGET', KEYS[2], 'v', 's', 'k', 'f')
+    marker = redis.call('HMGET', KEYS[2], 'v', 's', 'k', 'f', 'p')
     if ARGV[3] == '1' then
       if redis.call('ZCARD', KEYS[3]) <= ${LONG_MAX} then
         long = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
@@ -97,10 +100,10 @@ if op == 'check' then
   end
   return { t[1], t[2], field('run_id'), field('redis_version'), role, boot,
     field('cluster_enabled'), policy, marker[1] or '', marker[2] or '', marker[3] or '',
-    field('uptime_in_seconds'), marker[4] or '', long }
+    field('uptime_in_seconds'), marker[4] or '', long, marker[5] or '' }
 end
 local key, ballot, now = KEYS[1], ARGV[2], tonumber(ARGV[3])
-local marker = redis.call('HMGET', KEYS[2], 'r', 'v', 'k', 'f', 'u:' .. key)
+local marker = redis.call('HMGET', KEYS[2], 'r', 'v', 'k', 'f', 'u:' .. key, 'p')
 local from, mark = marker[2], marker[4] or '0'
 if not from or boot ~= marker[1] or not string.find(redis.call('INFO', 'replication'),
   'master_replid:' .. marker[1], 1, true) then return { 'unmarked' } end
@@ -148,6 +151,7 @@ if r[2] == ballot then return { 'yes', t[1], t[2], '', '', mark, '' } end
 if r[1] and r[1] > ballot then return no('') end
 local keep = tonumber(ARGV[5])
 local keeps = now + keep * 1000
+if marker[6] and keep > ${LONG_MS} then return { 'unmarked' } end
 if keep > ${LONG_MS} then
   local over = redis.call('ZRANGE', KEYS[3], '-inf', ARGV[3], 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', KEYS[3], unpack(over)) end

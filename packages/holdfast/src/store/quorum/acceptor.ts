@@ -8,7 +8,7 @@
  *        ^-------------------------- restart, promotion, loss of the keys ---------/
  *
  * Each vote compares the marker with the boot in the same step, so an older snapshot, or the data
- * of another server, gives no votes.
+ * of another server, gives no votes. A `partial` one accepts no long records.
  */
 import type { Micros } from '../../engine/commands.js';
 import type { TimeLimit } from '../port.js';
@@ -128,6 +128,7 @@ export interface Decision {
   readonly from: Micros;
   readonly long: readonly LongRecord[];
   readonly mark: number;
+  readonly partial: boolean;
 }
 
 export interface GuardTerms {
@@ -152,6 +153,7 @@ export interface ServerStatus {
   readonly markedAt: Micros | undefined;
   /** `undefined` while not decided. */
   readonly votesFrom: Micros | undefined;
+  readonly partial: boolean;
   /** In ms, or a little less. */
   readonly uptime: number;
   /** Until when it keeps records that are not long; 0: it has none. */

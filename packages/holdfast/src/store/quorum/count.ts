@@ -4,9 +4,8 @@
  * A bare round asks a majority, and the others when one of it does not agree or takes much longer
  * than usual.
  *
- * The round waits for all that it asked until their deadlines, for a majority. After a greater
- * promise, or without a possible majority, the proposer asks again in any case: then it waits only
- * as long as servers usually take.
+ * The round waits for a majority until the deadlines. After a greater promise, or without a
+ * possible majority, the proposer asks again: then it waits as long as servers usually take.
  */
 import { afterIo, type Clock, type Timer } from '../../base/clock.js';
 import type { Vote } from './acceptor.js';

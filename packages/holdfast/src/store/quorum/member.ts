@@ -4,7 +4,7 @@
  *     unknown --checked--> known <--answers, does not answer in time--> suspected
  *
  * Each request has its own deadline. A suspected server is asked once in a second, so a frozen one
- * costs few deadlines and no memory.
+ * costs little.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';

@@ -17,7 +17,7 @@ const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>>
   ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
   ...{ unmarked: 'restarted', guarded: 'restarted' },
 };
-/** How often all servers are asked, for their clocks and to find faults. */
+/** How often all are asked, for clocks and faults. */
 const ALL_EVERY_MS = 1000;
 /** A server is slow after this many usual times of a round, within limits in ms. */
 const SLOW_FACTOR = 4;
@@ -305,7 +305,8 @@ export class Members {
   async #lookNow(member: Member): Promise<void> {
     const durable = this.#durable;
     const status = await member.look({ durable });
-    if (status === undefined || status.votesFrom !== undefined || status.role !== 'master') return;
+    if (status?.role !== 'master') return;
+    if (status.votesFrom !== undefined && !status.partial) return;
     const others = this.#members.filter((one) => one !== member);
     const answers = await Promise.all(others.map((one) => one.look({ durable, long: true })));
     const { now, majority } = this;

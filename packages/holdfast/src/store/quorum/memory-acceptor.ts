@@ -1,6 +1,5 @@
 /**
- * An acceptor in memory, for tests and the simulator. It does what the script does
- * (`acceptor-script.ts`); a test compares the two.
+ * An acceptor in memory, for tests and the simulator. It does what `acceptor-script.ts` does.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -42,6 +41,7 @@ interface Marker {
   readonly votesFrom: Micros | undefined;
   readonly keeps: Micros;
   readonly mark: number;
+  readonly partial: boolean;
   /** Until when the server does not vote for a key. */
   readonly unknown: ReadonlyMap<string, Micros>;
   readonly long: ReadonlyMap<string, Micros>;
@@ -193,6 +193,7 @@ export class MemoryAcceptor implements Acceptor {
     };
     if (entry.ballot === ballot) return yes(marker.mark, '');
     if (entry.promised > ballot) return this.#keep(key, entry, time);
+    if (marker.partial && keep > LONG_MS) return { status: 'unmarked' };
     const expires = time + keep * 1000;
     const left = handOver === undefined ? [] : entry.left;
     this.#server.entries.set(key, { promised: next, owner, left, ballot, value, expires });
@@ -239,6 +240,7 @@ export class MemoryAcceptor implements Acceptor {
     return {
       ...{ ...this.about, time, runId: boot, boot },
       ...{ votesFrom: marker?.votesFrom, markedAt: marker?.setAt, mark: marker?.mark ?? 0 },
+      partial: marker?.partial ?? false,
       uptime: Math.floor((this.#clock.now() - this.#server.bootedAt) / 1000) * 1000,
       keeps: Math.max(marker?.keeps ?? 0, ...until),
       long: isTooLong ? [] : records,
@@ -248,14 +250,19 @@ export class MemoryAcceptor implements Acceptor {
   /** Overwrites a foreign marker, and decides from when on the server votes. */
   #decide(boot: string, time: Micros, durable: boolean, decision: GuardTerms['decision']): void {
     const old = this.#server.markers.get(this.#prefix);
-    const none = { keeps: 0, mark: 0, unknown: new Map(), long: new Map() };
+    const none = { keeps: 0, mark: 0, partial: false, unknown: new Map(), long: new Map() };
     let marker: Marker = { ...none, boot, setAt: time, votesFrom: undefined };
     if (old?.boot === boot) marker = old;
     else if (old !== undefined && durable) marker = { ...old, boot, setAt: time };
     if (marker.votesFrom === undefined && durable) marker = { ...marker, votesFrom: 0 };
-    if (marker.votesFrom === undefined && decision?.boot === boot) {
-      const { from, mark, long: unknown } = decision;
-      marker = { ...marker, setAt: time, votesFrom: from, mark, unknown: new Map(unknown) };
+    if (decision?.boot === boot) {
+      const { from, partial, long } = decision;
+      const isFirst = marker.votesFrom === undefined;
+      if (isFirst) marker = { ...marker, setAt: time, votesFrom: from };
+      if (isFirst || (marker.partial && !partial)) {
+        const mark = Math.max(marker.mark, decision.mark);
+        marker = { ...marker, mark, partial, unknown: new Map([...marker.unknown, ...long]) };
+      }
     }
     this.#server.markers.set(this.#prefix, marker);
   }

@@ -1,7 +1,6 @@
 /**
  * Processes that contend for a key help each other, so that their ballots do not overtake each
- * other ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md); [decision
- * 13](../../../../../docs/decisions/0013-quorum.md) has the hand-over).
+ * other ([decision 33](../../../../../docs/decisions/0033-contenders-on-a-quorum.md)).
  *
  * The ballot follows the lock: the servers publish the next ballot with the value to the new
  * holder, which then needs no read.

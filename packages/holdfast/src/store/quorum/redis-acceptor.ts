@@ -38,7 +38,7 @@ const CLUSTER = /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/;
 const CLUSTER_NODE: ServerStatus = {
   ...{ time: 0, runId: '', version: '', role: '', replication: '', cluster: true, evicts: false },
   ...{ markedAt: undefined, votesFrom: undefined, uptime: 0, keeps: 0, long: [], mark: 0 },
-  boot: '',
+  ...{ boot: '', partial: false },
 };
 
 export class RedisAcceptor implements Acceptor {
@@ -83,8 +83,8 @@ export class RedisAcceptor implements Acceptor {
     const { keyPrefix } = this.#client;
     const args = ['check', durable ? '1' : '0', long ? '1' : '0'];
     if (decision !== undefined) {
-      const { boot, from, mark, long: later } = decision;
-      args.push(boot, `${from}`, `${mark}`);
+      const { boot, from, mark, long: later, partial } = decision;
+      args.push(boot, `${from}`, `${mark}`, partial ? '1' : '0');
       for (const [key, until] of later) args.push(keyPrefix + key, `${until}`);
     }
     try {
@@ -184,5 +184,6 @@ function statusOf(raw: unknown, keyPrefix: string): ServerStatus {
     uptime: Math.max(0, Number(uptime) - 1) * 1000,
     keeps: Number(keeps),
     mark: Number(words[12]),
+    partial: words[14] === '1',
   };
 }

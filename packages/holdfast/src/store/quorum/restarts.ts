@@ -4,12 +4,14 @@
  *
  * Each value is accepted by a majority. So a majority of the others, or all of them while at most n
  * of 2n + 1 have forgotten, contains one that took part and knows for how long that matters. Only a
- * server that votes counts.
+ * server that votes counts, and only a whole one for long records.
  *
- *     others                                                   the server
- *     none ever accepted a value, and a majority answers       votes `guard` ms after its boot
- *     a majority of all servers votes, or all others answer    votes when their records have ended
- *     else                                                     does not vote
+ *     others                                     the server
+ *     none ever accepted a value, all answer     votes `guard` ms after its boot
+ *     none did, a majority answers               the same, not before `LONG_MS`, and is partial
+ *     a majority is whole, or all answer         votes when their records have ended
+ *     a majority votes                           the same, and is partial
+ *     else                                       does not vote
  *
  * Their records are read some time after it fell silent: a value that it accepted last may be on
  * its way to them.
@@ -18,6 +20,7 @@ import type { Micros } from '../../engine/commands.js';
 import {
   type Decision,
   LONG_MAX,
+  LONG_MS,
   type LongRecord,
   PROMISE_MS,
   type ServerStatus,
@@ -57,13 +60,20 @@ export function verdictOf(
 ): Verdict {
   const { boot } = status;
   const mark = Math.max(0, ...answers.map((one) => one.mark));
+  const voters = answers.filter(({ votesFrom }) => votesFrom !== undefined && votesFrom <= now);
+  const whole = voters.filter((one) => !one.partial).length;
+  const partial = whole < majority && answers.length < others;
+  if (status.partial) {
+    const long = longest(answers, now);
+    if (partial || long.length > LONG_MAX) return { left: undefined };
+    return { decision: { boot, from: now, long, mark, partial } };
+  }
   if (!answers.some((one) => remembers(one))) {
     if (answers.length + 1 < majority) return { left: undefined };
-    const left = guard - running;
-    return left > 0 ? { left } : { decision: { boot, from: 0, long: [], mark } };
+    const left = (partial ? Math.max(guard, LONG_MS) : guard) - running;
+    return left > 0 ? { left } : { decision: { boot, from: 0, long: [], mark, partial } };
   }
-  const voters = answers.filter(({ votesFrom }) => votesFrom !== undefined && votesFrom <= now);
-  if (voters.length < majority && answers.length < others) return { left: undefined };
+  if (voters.length < majority && partial) return { left: undefined };
   const wait = voters.length < majority ? Math.max(PROMISE_MS, guard) : PROMISE_MS;
   const kept = Math.max(...answers.map(({ keeps }) => keeps));
   if (seen < REQUEST_MS) {
@@ -71,7 +81,7 @@ export function verdictOf(
   }
   const from = Math.max(latest + wait * 1000, kept);
   const long = longest(answers, from);
-  const mostly = { boot, mark, from, long };
+  const mostly = { boot, mark, from, long, partial };
   if (long.length <= LONG_MAX) return { decision: mostly };
   const last = Math.max(...long.map(([, until]) => until));
   return { decision: { ...mostly, from: last, long: [] } };

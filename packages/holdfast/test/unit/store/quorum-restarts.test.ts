@@ -49,8 +49,13 @@ const restart = (memory: 'saved' | 'loses', ...which: number[]): void => {
 };
 
 /** True if the lock is granted within a time. */
-async function granted({ holdfast }: Process, key: string, wait = 0): Promise<boolean> {
-  const trying = holdfast.mutex(key).tryAcquire({ wait, ttl: 1_000_000 });
+async function granted(
+  { holdfast }: Process,
+  key: string,
+  wait = 0,
+  ttl = 1_000_000,
+): Promise<boolean> {
+  const trying = holdfast.mutex(key).tryAcquire({ wait, ttl });
   return clock.until(trying).then(
     (lease) => lease !== null,
     () => false,
@@ -116,7 +121,7 @@ it('a decision counts only for the boot for which it was made', async () => {
   const server = servers[0] as MemoryAcceptor;
   const { boot } = await server.check({ durable: false });
   server.restart('loses');
-  const decision = { boot, from: 0, mark: 0, long: [] };
+  const decision = { boot, from: 0, mark: 0, long: [], partial: false };
   const { votesFrom } = await server.check({ durable: false, decision });
   expect(votesFrom).toBeUndefined();
 });
@@ -170,6 +175,57 @@ describe('a restart soon after the first use', () => {
     silent(other);
     const state = await clock.until(other.holdfast.latch('l', { count: 2 }).countDown());
     expect(state).toBeDefined();
+  });
+});
+
+describe('a quorum that too few servers know from its first use', () => {
+  const countDown = ({ holdfast }: Process): Promise<number> =>
+    clock.until(holdfast.latch('l', { count: 3 }).countDown());
+  const refusal = { code: 'HOLDFAST_UNREACHABLE' };
+
+  beforeEach(() => start(3));
+
+  it('gives leases, and no latch until all servers have answered', async () => {
+    const one = open();
+    silent(one, 2);
+    expect(await granted(one, 'k', 0, 30_000)).toBe(true);
+    await expect(countDown(one)).rejects.toMatchObject(refusal);
+    expect(await granted(one, 'long')).toBe(false);
+    silent(one);
+    expect(await countDown(one)).toBe(2);
+    expect(await granted(one, 'long')).toBe(true);
+  });
+
+  it('gives no lease before the leases that it may have forgotten have ended', async () => {
+    const one = open();
+    silent(one, 2);
+    expect(await granted(one, 'k', 0, 60_000)).toBe(true);
+    restart('loses', 0, 1);
+    const end = clock.now() + 178_000;
+    while (clock.now() < end) {
+      expect(await granted(one, 'k', 0, 60_000)).toBe(false);
+      await clock.advance(1000);
+    }
+    await pass(5000, one);
+    expect(await granted(one, 'k', 0, 60_000)).toBe(true);
+  });
+
+  // hole 89: the count is on servers 1 and 2; server 2 forgets it, and server 1 is silent
+  it('does not lose a count that only a silent server still has', async () => {
+    const [one, other] = [open(), open()];
+    const check = one.links[2]?.check;
+    Object.assign(one.links[2] as Link, {
+      check: (terms: Parameters<Link['check']>[0]) =>
+        terms.decision === undefined ? check?.(terms) : new Promise(() => undefined),
+    });
+    expect(await countDown(one)).toBe(2);
+    silent(one, 2);
+    restart('loses', 1);
+    silent(other, 0);
+    await pass(200_000, other);
+    await expect(countDown(other)).rejects.toMatchObject(refusal);
+    silent(other);
+    expect(await countDown(other).catch(() => 'no answer')).not.toBe(2);
   });
 });
 
