@@ -1,6 +1,7 @@
 /** A cluster whose masters are replaced by their replicas while locks are held and waited for. */
 import {
   type Cluster,
+  paced,
   type Server,
   type ServerName,
   SLOTS,
@@ -17,7 +18,9 @@ import { freshKey, queued } from '../suites/helpers.js';
 const made = new Made();
 afterEach(() => made.close());
 
-const TERMS: HoldfastOptions = { ttl: 20_000, claimWindow: 500, requestTimeout: 1000 };
+const TERMS: HoldfastOptions = {
+  ...{ ttl: 20_000, claimWindow: 500, requestTimeout: paced(1000) },
+};
 
 /** A new key of the first master, or of another one. */
 function keyOn(cluster: Cluster, first: boolean): string {

@@ -5,6 +5,7 @@ import {
   type Server,
   type ServerName,
   SLOTS,
+  paced,
   startCluster,
   until,
 } from 'holdfast-testkit';
@@ -91,7 +92,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     const ways =
       name === 'redis' ? (['moveSlot'] as const) : (['moveSlot', 'migrateSlot'] as const);
     it.each(ways)('%s moves a held lock, its waiter and a channel', async (move) => {
-      const quiet = { claimWindow: 400, ttl: 2000 };
+      const quiet = { claimWindow: paced(400), ttl: paced(2000) };
       const [one, other] = [await instance(client, quiet), await instance(client, quiet)];
       const [from, to] = cluster.masters as [Server, Server, Server];
       const key = keyOn(from);
@@ -101,7 +102,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       // one of these slots is the slot of the channel at this master
       const slots = [slotOfLock(key), ...(await channelSlots(from))];
       for (const slot of slots) await cluster[move](slot, to);
-      await lease.extend(2000);
+      await lease.extend(quiet.ttl);
       expect(lease.held).toBe(true);
       const { remaining } = lease;
       await until(() => lease.remaining < remaining - 500);

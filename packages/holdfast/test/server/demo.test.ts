@@ -92,7 +92,7 @@ describe.concurrent('demo', { timeout: paced(60_000) }, () => {
   ])('fails with the fault %s', async (fault, line) => {
     const { code, output } = await run([], fault);
     expect(output).toMatch(line);
-    expect(output.match(/✗/g)).toHaveLength(2);
+    expect(output.match(/✗/g), output).toHaveLength(2);
     expect(code).toBe(1);
   });
 

@@ -41,8 +41,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await until(onlyTheClient, { within: paced(10_000) });
   });
 
-  // node-redis has no limit for it
-  it.runIf(client.startsWith('ioredis'))('ends a wake channel that is not confirmed', async () => {
+  it('ends a wake channel that is not confirmed', async () => {
     const holdfast = await open();
     await until(onlyTheClient);
     server.pause();

@@ -1,6 +1,7 @@
 /** The option `replicas`: a grant counts only when enough replicas have it. */
 import {
   type Cluster,
+  paced,
   type Replicated,
   type Server,
   startCluster,
@@ -26,7 +27,7 @@ afterEach(() => made.close());
 
 // the servers of these tests start a moment before
 const TERMS: HoldfastOptions = {
-  ...{ ttl: 20_000, claimWindow: 500, requestTimeout: 1000 },
+  ...{ ttl: 20_000, claimWindow: 500, requestTimeout: paced(1000) },
   restartGuard: 0,
 };
 

@@ -18,7 +18,7 @@ const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
   {
     files: /^store\/clients\//,
-    only: /^store\/clients\/|^node:(events|dns\/promises|diagnostics_channel)$/,
+    only: /^(store\/clients\/|base\/clock\.ts$|node:(events|dns\/promises|diagnostics_channel)$)/,
   },
   {
     files: /^store\/port\.ts$/,

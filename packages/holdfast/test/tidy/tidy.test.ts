@@ -217,7 +217,7 @@ const rules: Rule[] = [
     bad: [
       [`${SRC}engine/a.ts`, "import type { Store } from '../store/port.js'"],
       [`${SRC}engine/a.ts`, "import { hash } from 'node:crypto'"],
-      [`${SRC}store/clients/a.ts`, "import { Clock } from '../../base/clock.js'"],
+      [`${SRC}store/clients/a.ts`, "import { Retry } from '../../base/retry.js'"],
       [`${SRC}store/memory/a.ts`, "import { b } from '../redis/b.js'"],
       [`${SRC}store/redis/a.ts`, "import { b } from '../../acquire/b.js'"],
       [`${SRC}primitives/a.ts`, "export { b } from '../store/memory/b.js'"],

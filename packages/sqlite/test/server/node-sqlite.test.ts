@@ -18,11 +18,15 @@ const FILES = [
 ];
 const folder = inFolder();
 
+interface Case {
+  readonly status: string;
+  readonly fullName: string;
+  readonly failureMessages: readonly string[];
+}
+
 interface Report {
   readonly numPassedTests: number;
-  readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
+  readonly testResults: readonly { readonly assertionResults: readonly Case[] }[];
 }
 
 it('all of them pass with node:sqlite', { timeout: paced(300_000) }, async () => {
@@ -37,7 +41,7 @@ it('all of them pass with node:sqlite', { timeout: paced(300_000) }, async () =>
   const { numPassedTests, testResults } = JSON.parse(readFileSync(output, 'utf8')) as Report;
   const cases = testResults.flatMap(({ assertionResults }) => assertionResults);
   const others = cases.filter(({ status }) => status !== 'passed');
-  expect(others.map(({ fullName }) => fullName)).toEqual([]);
+  expect(others.map((one) => [one.fullName, ...one.failureMessages])).toEqual([]);
   expect(testResults.length).toBe(FILES.length);
   expect(numPassedTests).toBeGreaterThan(400);
 });

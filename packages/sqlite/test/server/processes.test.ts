@@ -123,7 +123,7 @@ it('a waiter that is killed is skipped: the next one gets the lock at once', asy
   // a waiter without a channel is found by its silence only
   const register = folder.register(file);
   await until(async () => (await register.read('holdfast:lock:turns')).state.includes('wake:'));
-  const waiting = next.mutex('turns').acquire({ wait: 10_000 });
+  const waiting = next.mutex('turns').acquire({ wait: 18_000 });
   await queued(2);
   killed.kill();
   await killed.exited;

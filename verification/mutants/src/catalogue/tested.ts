@@ -114,6 +114,30 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'replicas.test.ts: opens the connection again that the server has closed',
   },
   {
+    name: 'no known master',
+    mistake: 'commands wait for the sentinels although the master serves (node-redis, hole 86)',
+    edits: [
+      {
+        file: 'store/clients/master-commands.js',
+        find: 'if (known?.isReady !== true)',
+        replace: 'if (known !== null)',
+      },
+    ],
+    elsewhere: 'sentinel.absent.test.ts',
+  },
+  {
+    name: 'no limit for a handshake',
+    mistake: 'a wake channel of node-redis waits for a frozen server for ever (hole 87)',
+    edits: [
+      {
+        file: 'store/clients/node-redis-subscription.js',
+        find: '() => reject(late)',
+        replace: '() => undefined',
+      },
+    ],
+    elsewhere: 'frozen-server.test.ts',
+  },
+  {
     name: 'a second more of memory',
     mistake: 'a master that started 0.2 s ago counts as one that started 1 s ago',
     edits: [

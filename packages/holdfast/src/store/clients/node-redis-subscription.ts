@@ -1,4 +1,5 @@
 /** Subscribes to one channel on a separate connection: node-redis. */
+import { systemClock, type Timer } from '../../base/clock.js';
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
 export interface NodeRedisSettings {
@@ -29,6 +30,9 @@ interface Connection {
     listener: () => void,
   ): unknown;
 }
+
+/** For a server's reply to the handshake, in ms. */
+const REPLY_MS = 5000;
 
 type Delay = (attempt: number, cause: unknown) => number | false;
 
@@ -70,7 +74,7 @@ export async function subscribe(
 
   try {
     // together with the handshake: one round trip
-    const connected = connection.connect();
+    const connected = opened(connection);
     const subscribed = connection.subscribe(channel, (payload) => {
       if (state !== 'closed') listener.message(payload);
     });
@@ -86,17 +90,14 @@ export async function subscribe(
   return {
     async close() {
       state = 'closed';
-      // A client that is destroyed while its socket connects forgets the open socket. Its `connect`
-      // event destroys it, or this attempt is the last one.
+      // A client that is destroyed while it connects forgets the open socket. Its `connect` event
+      // destroys it, or this attempt is the last one.
       if (!connecting) destroy(connection);
     },
   };
 }
 
-/**
- * Subscribes to a sharded channel on a new connection to a node, which does not reconnect. Rejects
- * with the first failure, and leaves no connection then.
- */
+/** On a new connection to a node, which does not reconnect; rejects as `subscribe`. */
 export function subscribeShard(
   node: Origin,
   channel: string,
@@ -123,7 +124,7 @@ export async function subscribeOnce(
     connection.on(event, over);
   }
   try {
-    const connected = connection.connect();
+    const connected = opened(connection);
     const subscribed = connection[how](channel, (payload) => {
       if (live) listener.message(payload);
     });
@@ -141,7 +142,20 @@ export async function subscribeOnce(
   };
 }
 
-/** If both fail, rejects with the connection's reason. */
+/** Rejects also if a connected server does not answer. */
+function opened(connection: Connection): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let timer: Timer | undefined;
+    connection.on('connect', () => {
+      const late = new Error(`no reply of the server within ${REPLY_MS} ms`);
+      timer ??= systemClock.after(REPLY_MS, () => reject(late));
+    });
+    const end = (): void => timer?.cancel();
+    connection.connect().finally(end).then(resolve, reject);
+  });
+}
+
+/** Of two failures, rejects with the connection's. */
 async function both(connected: Promise<unknown>, subscribed: Promise<unknown>): Promise<void> {
   const subscribing = subscribed.then(
     () => undefined,

@@ -3,8 +3,7 @@
  *
  *     unknown --checked--> known <--answers, does not answer in time--> suspected
  *
- * Each request has its own deadline. A suspected server is asked once in a second, so a frozen one
- * costs little.
+ * Each request has its own deadline. A suspected server is asked once in a second.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
