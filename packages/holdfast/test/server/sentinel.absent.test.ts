@@ -1,6 +1,8 @@
 /** The master serves, while no sentinel runs, or after the client's connection to it has ended. */
 import { once } from 'node:events';
 import { paced, type Replicated, startReplicated, until } from 'holdfast-testkit';
+import { Redis as Redis6 } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis-5';
 import { createSentinel as createSentinel6 } from 'redis';
 import { createSentinel as createSentinel5 } from 'redis-5';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
@@ -97,3 +99,22 @@ it.each(KINDS)('%s: the error names the reason if the password was replaced', as
   await master.command('ACL', 'SETUSER', 'locks', 'resetpass', '>old');
   await until(() => works(holdfast), { within: paced(20_000) });
 });
+
+it.each([
+  ['ioredis-5', Redis5],
+  ['ioredis-6', Redis6],
+])(
+  '%s: the error names the master, not an address that the client does not use',
+  async (_, Client) => {
+    await Promise.all(deployment.sentinels.map((sentinel) => sentinel.kill()));
+    const sentinels = deployment.sentinels.map(({ host, port }) => ({ host, port }));
+    const client = new Client({ sentinels, name: 'locks' });
+    client.on('error', () => undefined);
+    onTestFinished(() => client.disconnect());
+    const attempt = instance(client).mutex(freshKey()).tryAcquire();
+    await expect(attempt).rejects.toMatchObject({
+      code: 'HOLDFAST_UNREACHABLE',
+      message: expect.stringMatching(/the client is in state "\w+" \(master "locks"\)/),
+    });
+  },
+);

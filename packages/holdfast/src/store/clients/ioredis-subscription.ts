@@ -9,6 +9,7 @@ export interface IoredisSettings {
   readonly retryStrategy?: unknown;
   readonly sentinelRetryStrategy?: unknown;
   readonly sentinels?: unknown;
+  readonly name?: unknown;
   readonly enableReadyCheck?: unknown;
   readonly socketTimeout?: unknown;
 }

@@ -40,7 +40,8 @@ interface Corkable {
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
   const subscribed = new Set<object>();
-  const { sentinels } = client.options;
+  const { sentinels, name } = client.options;
+  const address = sentinels ? { path: `master "${String(name)}"` } : undefined;
   const port: ClientPort = {
     name: 'ioredis',
     client,
@@ -80,7 +81,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       return `the client waits for the reply to ${command}, ${OWN_CLIENT}`;
     },
 
-    state: () => ioredisState(client, client.options),
+    state: () => ioredisState(client, { ...client.options, ...address }),
   };
   return port;
 }
