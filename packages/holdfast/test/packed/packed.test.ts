@@ -25,6 +25,18 @@ const GOOD = {
 
 beforeAll(installProject, 600_000);
 
+interface Compiled {
+  readonly module: string;
+  readonly moduleResolution: string;
+  readonly files: readonly string[];
+}
+
+/** The errors of each of these programs, compiled in the project by its TypeScript. */
+async function typeErrors(programs: readonly Compiled[]): Promise<string[][]> {
+  const args = ['compile.cjs', JSON.stringify(programs)];
+  return JSON.parse(await command(process.execPath, args)) as string[][];
+}
+
 describe.each(['node-20.18', 'node-22.11', 'node-24', 'node-26', 'bun'])('%s', (runtime) => {
   it.each(['esm.mjs', 'cjs.cjs'])('runs %s', LIMIT, async (program) => {
     expect(JSON.parse(await command(tool(runtime), [program]))).toEqual(GOOD);
@@ -97,43 +109,37 @@ import { fileURLToPath } from 'node:url';
 });
 
 describe('TypeScript', () => {
-  it.each([
+  const CASES = [
     ['commonjs', 'node10'],
     ['node16', 'node16'],
     ['nodenext', 'nodenext'],
     ['esnext', 'bundler'],
     ['preserve', 'bundler'],
-  ])(
-    'finds the types with module %s and moduleResolution %s',
-    LIMIT,
-    async (module, resolution) => {
-      const files = module.startsWith('node')
-        ? ['typed.ts', 'typed.mts', 'typed.cts']
-        : ['typed.ts'];
-      const text = readFileSync(new URL('programs/typed.ts', import.meta.url), 'utf8');
-      for (const file of files) write(file, text);
-      const args = [
-        '--noEmit',
-        '--strict',
-        '--types',
-        'node',
-        '--target',
-        'es2022',
-        // the types of browsers take longer to check than those of the package
-        '--lib',
-        'es2022',
-        '--module',
-        module,
-      ];
-      await command(tool('tsc'), [...args, '--moduleResolution', resolution, ...files]);
-    },
-  );
-
-  it('reports a wrong use', LIMIT, async () => {
+  ] as const;
+  let errors: string[][];
+  beforeAll(async () => {
+    const text = readFileSync(new URL('programs/typed.ts', import.meta.url), 'utf8');
+    for (const file of ['typed.ts', 'typed.mts', 'typed.cts']) write(file, text);
     write('wrong.ts', "import { Holdfast } from 'holdfast';\nnew Holdfast(42);\n");
-    const args = ['--noEmit', '--strict', '--lib', 'es2022', '--types', 'node'];
-    args.push('--module', 'commonjs', '--moduleResolution', 'node10');
-    await expect(command(tool('tsc'), [...args, 'wrong.ts'])).rejects.toThrow(/TS2345/);
+    const programs = CASES.map(([module, moduleResolution]) => ({
+      ...{ module, moduleResolution },
+      files: module.startsWith('node') ? ['typed.ts', 'typed.mts', 'typed.cts'] : ['typed.ts'],
+    }));
+    write('broken.d.ts', 'export declare const missing: Missing;\n');
+    const settings = { module: 'commonjs', moduleResolution: 'node10' };
+    const controls = ['wrong.ts', 'broken.d.ts'].map((file) => ({ ...settings, files: [file] }));
+    errors = await typeErrors([...programs, ...controls]);
+  }, LIMIT.timeout);
+
+  it.each(CASES)('finds the types with module %s and moduleResolution %s', (...one) => {
+    expect(errors[CASES.findIndex(([name]) => name === one[0])]).toEqual([]);
+  });
+
+  it('reports a wrong use, and a mistake in declarations: control', () => {
+    expect(errors.slice(CASES.length)).toEqual([
+      [expect.stringContaining('TS2345')],
+      [expect.stringContaining('TS2304')],
+    ]);
   });
 });
 
@@ -227,7 +233,7 @@ describe('a release', () => {
       join(modules, '@opentelemetry/api'),
       { recursive: true },
     );
-    const files = { 'a.cjs': 'require', 'a.mjs': 'import', 'a.cts': 'types', 'a.mts': 'types' };
+    const uses = { 'a.cjs': 'require', 'a.mjs': 'import', 'a.cts': 'types', 'a.mts': 'types' };
     const use = `const holdfast = new Holdfast(memory());
       const stop = instrument(holdfast);
       postgres(async () => []);
@@ -238,7 +244,7 @@ describe('a release', () => {
         stop();
         console.log(page.status, (await page.text()).includes('<html'));
       });`;
-    for (const [file, how] of Object.entries(files)) {
+    for (const [file, how] of Object.entries(uses)) {
       const names = {
         holdfast: 'Holdfast, memory',
         'holdfast-otel': 'instrument',
@@ -257,18 +263,9 @@ describe('a release', () => {
       const runtime = tool('node-20.18');
       expect(await command(runtime, [join(folder, file)])).toBe('200 true\n');
     }
-    const args = [
-      '--noEmit',
-      '--strict',
-      '--types',
-      'node',
-      '--target',
-      'es2022',
-      '--lib',
-      'es2022',
-    ];
-    args.push('--module', 'node16', '--moduleResolution', 'node16');
-    await command(tool('tsc'), [...args, join(folder, 'a.cts'), join(folder, 'a.mts')]);
+    const files = ['a.cts', 'a.mts'].map((file) => join(folder, file));
+    const settings = { module: 'node16', moduleResolution: 'node16' };
+    expect(await typeErrors([{ ...settings, files }])).toEqual([[]]);
   });
 
   firstLocks(() => folder);
