@@ -69,6 +69,23 @@ describe('idle waiters', () => {
     expect(await pollsIn(all, 64_000)).toBeLessThan(64 * (21 + count / 16));
   });
 
+  it('of an election send no more polls than those of a mutex', async () => {
+    const leader = await clock.until(holder.election('e').campaign());
+    const stores = Array.from({ length: 120 }, () => new WatchedStore(clock, memory));
+    for (const store of stores) {
+      const holdfast = new Holdfast(store, { ...SETTINGS, clock });
+      await clock.until(holdfast.warmUp());
+      later(holdfast.election('e').campaign());
+    }
+    const sent = (): number => stores.reduce((sum, store) => sum + store.seen('poll').length, 0);
+    await clock.advance(2 * PAUSE);
+    const before = sent();
+    await clock.advance(64_000);
+    expect(sent() - before).toBeGreaterThan(64 * 8);
+    expect(sent() - before).toBeLessThan(64 * (21 + stores.length / 16));
+    expect(leader.signal.aborted).toBe(false);
+  });
+
   it('pause for longest after the first poll, if that finds them far from the head', async () => {
     const all = await waiters(70);
     const [near] = all.slice(63, 64) as [Waiter];
