@@ -26,6 +26,8 @@ const SIZES: Partial<Record<Kind, readonly number[]>> = {
 /** Locks of the list that sends one command at a time. */
 const ONE_BY_ONE = 50_000;
 const READINGS = 200;
+/** Commands that are sent one at a time wait for each other. */
+const TIMEOUT_MS = 60_000;
 const PAGES_MIN = 10;
 const QUICK: typeof SIZES = { one: [10_000], quorum: [1000] };
 
@@ -41,7 +43,15 @@ async function printList(kind: Kind, server: ServerName, count: number): Promise
   await using site = await startSite(kind, server);
   const { ports } = site.address;
   const holder = fork(fileURLToPath(import.meta.url), [ports.join(','), `${count}`]);
-  await once(holder, 'message');
+  try {
+    await once(holder, 'message');
+    await printHeld(kind, ports, count);
+  } finally {
+    holder.kill();
+  }
+}
+
+async function printHeld(kind: Kind, ports: readonly number[], count: number): Promise<void> {
   const { clients, holdfast } = connected(ports);
   const redis = clients[0] as Redis;
   await holdfast.inspect('first');
@@ -76,14 +86,13 @@ async function printList(kind: Kind, server: ServerName, count: number): Promise
   const evalsha = /^latency_percentiles_usec_evalsha:(.*)$/m.exec(shares)?.[1] ?? '';
   console.log(`    µs of a call for up to 128 locks: ${evalsha.trim()}`);
   await printProcessorTimes(kind, ports);
-  holder.kill();
   for (const client of clients) client.disconnect();
 }
 
 /** The longest time that one command of a list took of the server's processor. */
 async function printProcessorTimes(kind: Kind, ports: readonly number[]): Promise<void> {
   if (kind !== 'one') return;
-  const { clients, holdfast } = connected(ports);
+  const { clients, holdfast } = connected(ports, { requestTimeout: TIMEOUT_MS });
   const [redis] = clients as [Redis];
   const observer = new Redis({ host: '127.0.0.1', port: ports[0] as number });
   const cpu = async (): Promise<number> => cpuOf(await observer.info('cpu'));
