@@ -15,7 +15,7 @@ import type { Settings } from './settings.js';
 
 const SIZES: Partial<Record<Kind, readonly number[]>> = {
   one: [100, 300, 1000, 3000],
-  quorum: [30],
+  quorum: [30, 100],
 };
 const QUICK: typeof SIZES = { one: [10], quorum: [4] };
 /** The instances share so many processes of the system. */

@@ -27,20 +27,24 @@ const FULL: Sizes = {
   ...{ restMs: 20_000, idleMs: 64_000, rests: 5 },
 };
 
-/** Of the other stores: their costs grow in the same way. */
+/** Of the other stores. */
 const OTHERS: Sizes = {
-  ...{ pairs: [1, 10], pauses: [100], leases: [5000], processes: [2, 10], waiters: [20] },
+  ...{ pairs: [1, 10], pauses: [100], leases: [1, 10, 100, 1000, 5000] },
+  ...{ processes: [2, 10, 30, 100], waiters: [1, 10, 100] },
   ...{ calls: [1, 100, 10_000], masters: [1, 2, 3] },
   ...{ keys: 2000, operations: 2000, ttl: 5000, many: 500_000 },
-  ...{ restMs: 10_000, idleMs: 10_000, rests: 5 },
+  ...{ restMs: 10_000, idleMs: 32_000, rests: 5 },
 };
 
 /** Of these, one call renews many leases. */
 const SERVERS: readonly Kind[] = ['replicas', 'cluster', 'memory'];
 
 /** A renewal is a command for each lease, so the processes need more time. */
-const REGISTERS: Sizes = { ...OTHERS, leases: [500], ttl: 10_000 };
-const QUORUM: Sizes = { ...REGISTERS, leases: [500, 10_000], many: 10_000 };
+const REGISTERS: Sizes = { ...OTHERS, leases: [1, 10, 100, 500], ttl: 10_000 };
+const QUORUM: Sizes = {
+  ...{ ...REGISTERS, leases: [1, 10, 100, 500, 10_000], many: 10_000 },
+  ...{ waiters: [1, 10, 100, 1000], idleMs: 64_000 },
+};
 
 const QUICK: Sizes = {
   pairs: [1, 10],

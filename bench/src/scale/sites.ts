@@ -91,7 +91,7 @@ export async function startSite(
     case 'memory':
       return of([], [], { [Symbol.asyncDispose]: () => Promise.resolve() });
     case 'postgres': {
-      const postgres = await startPostgres({ settings: { max_connections: '100' } });
+      const postgres = await startPostgres({ settings: { max_connections: '300' } });
       const site = of([], [], postgres);
       return { ...site, address: { kind, ports: [], connection: postgres.connection } };
     }

@@ -1,6 +1,9 @@
 /** The pictures. */
 import { expect, it } from 'vitest';
+import { drawScale } from '../../src/draw/scale-pictures.js';
 import { drawChart, label } from '../../src/draw/svg.js';
+import type { Row } from '../../src/scale/measuring.js';
+import type { ScaleResult } from '../../src/scale/scale.js';
 
 const chart = {
   title: 'Cost < price',
@@ -41,4 +44,21 @@ it('refuses a picture without points', () => {
 
 it('writes numbers without needless digits', () => {
   expect([0.001, 2.5, 10_000].map(label)).toEqual(['0.001', '2.5', '10,000']);
+});
+
+it('draws the other stores beside each other, and no store with one size', () => {
+  const row = (kind: Row['kind'], at: number, commands: number): Row => {
+    return { kind, thing: 'waiter', at, cost: { commands } };
+  };
+  const rows = [row('quorum', 1, 5), row('quorum', 100, 0.5), row('etcd', 20, 2)];
+  rows.push(row('sqlite', 1, 4), row('sqlite', 100, 0.1));
+  const machine = { cores: 2, node: 'v20', clients: {} };
+  const rest = { date: '2026-11-27', load: { before: 1, after: 1 }, server: 'redis' };
+  const pictures = drawScale({ rows, machine, ...rest } as unknown as ScaleResult);
+  expect([...pictures.keys()]).toEqual(['stores-waiters.svg']);
+  const svg = pictures.get('stores-waiters.svg');
+  for (const text of ['quorum', 'sqlite']) expect(svg).toContain(`>${text}<`);
+  expect(svg).not.toContain('etcd');
+  // 0.5 of each of 100 waiters
+  expect(svg).toContain('>100<');
 });
