@@ -88,6 +88,13 @@ async function read(on: readonly Server[]): Promise<Seen> {
   return { commands: sum('commands'), memory: sum('memory'), connections: sum('connections') };
 }
 
+/** From and to the clients. */
+async function bytesOf(server: Server): Promise<number> {
+  const info = String(await server.command('INFO', 'stats'));
+  const fields = info.matchAll(/^total_net_(?:in|out)put_bytes:(\d+)/gm);
+  return [...fields].reduce((sum, [, bytes]) => sum + Number(bytes), 0);
+}
+
 const LOAD: Load = {
   ...{ topology: 'one', processes: 1, locks: 0, rate: 0, hold: 0, ttl: 10_000, contended: 0 },
   ...{ waiters: 0, hotKeys: 1, keys: 0, servers: undefined, memory: 1e9 },
@@ -129,12 +136,16 @@ describe('plan', () => {
     const on = await servers(1);
     const instances = await processes(on, 10);
     const before = await read(on);
+    const start = await bytesOf(on[0] as Server);
     const loop = async (one: Holdfast, at: number): Promise<void> => {
       for (let n = 0; n < 50; n++) await one.mutex(`${at}:${n}`).run(async () => undefined);
     };
     await all(instances.map(loop));
+    const bytes = (await bytesOf(on[0] as Server)) - start;
     const seen = since(before, await read(on));
-    expect(far(planned({ processes: 10, rate: 500, keys: 500 }), seen)).toEqual([]);
+    const load = { processes: 10, rate: 500, keys: 500 };
+    expect(far(planned(load), seen)).toEqual([]);
+    expect(Math.abs(plan({ ...LOAD, ...load }).network / bytes - 1)).toBeLessThan(TOLERANCE);
   });
 
   it('of a key that processes hand to each other', async () => {
