@@ -106,7 +106,12 @@ const BACKLOG = 1_048_576;
 /** The share of a core that a server should use: above it, commands wait for each other. */
 export const COMFORT = 0.6;
 /** What was measured; beyond it the figures are computed. */
-const MEASURED = { locks: 1_000_000, processes: 3000, waiters: 10_000 };
+const MEASURED: Readonly<Record<Topology, Pick<Load, 'locks' | 'processes' | 'waiters'>>> = {
+  one: { locks: 1_000_000, processes: 3000, waiters: 10_000 },
+  replicas: { locks: 5000, processes: 10, waiters: 20 },
+  quorum: { locks: 10_000, processes: 1000, waiters: 1000 },
+  cluster: { locks: 5000, processes: 100, waiters: 100 },
+};
 
 /** Polls in a claim window of so many processes that wait for one key. */
 export function pollsOf(waiters: number): number {
@@ -166,6 +171,7 @@ function mastersOf({ servers, topology }: Load, cpu: number): number {
 
 export function plan(load: Load, all: Readonly<Record<Topology, Costs>> = COSTS): Plan {
   const costs = all[load.topology];
+  const measured = MEASURED[load.topology];
   // a quorum was measured with three servers: two of them answer each round, of five three
   const wider = load.topology === 'quorum' ? ((load.servers ?? 3) + 1) / 4 : 1;
   const sum = (masters: number): Cost => work(ratesOf(load, costs, masters), costs, wider);
@@ -198,9 +204,9 @@ export function plan(load: Load, all: Readonly<Record<Topology, Costs>> = COSTS)
       (load.waiters / load.processes) * costs.clientBytes.waiter,
     ...{ connections, network: total.received + total.sent, between: total.between },
     computed:
-      heldOf(load) > MEASURED.locks ||
-      load.processes > MEASURED.processes ||
-      load.waiters > MEASURED.waiters ||
+      heldOf(load) > measured.locks ||
+      load.processes > measured.processes ||
+      load.waiters > measured.waiters ||
       (load.topology === 'quorum' && masters !== 3),
   };
   return { ...result, limits: limitsOf(result) };
