@@ -75,7 +75,7 @@ describe('idle waiters', () => {
     for (const store of stores) {
       const holdfast = new Holdfast(store, { ...SETTINGS, clock });
       await clock.until(holdfast.warmUp());
-      later(holdfast.election('e').campaign());
+      void later(holdfast.election('e').campaign());
     }
     const sent = (): number => stores.reduce((sum, store) => sum + store.seen('poll').length, 0);
     await clock.advance(2 * PAUSE);
