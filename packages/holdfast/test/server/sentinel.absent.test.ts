@@ -100,15 +100,19 @@ it.each(KINDS)('%s: the error names the reason if the password was replaced', as
   await until(() => works(holdfast), { within: paced(20_000) });
 });
 
+interface BySentinels {
+  readonly sentinels: { readonly host: string; readonly port: number }[];
+  readonly name: string;
+}
 it.each([
-  ['ioredis-5', Redis5],
-  ['ioredis-6', Redis6],
-])(
-  '%s: the error names the master, not an address that the client does not use',
-  async (_, Client) => {
+  ['ioredis-5', (settings: BySentinels) => new Redis5(settings)],
+  ['ioredis-6', (settings: BySentinels) => new Redis6(settings)],
+] as const)(
+  '%s: the error names the master, not an address that is not used',
+  async (_, create) => {
     await Promise.all(deployment.sentinels.map((sentinel) => sentinel.kill()));
     const sentinels = deployment.sentinels.map(({ host, port }) => ({ host, port }));
-    const client = new Client({ sentinels, name: 'locks' });
+    const client = create({ sentinels, name: 'locks' });
     client.on('error', () => undefined);
     onTestFinished(() => client.disconnect());
     const attempt = instance(client).mutex(freshKey()).tryAcquire();

@@ -9,7 +9,6 @@ export interface IoredisSettings {
   readonly retryStrategy?: unknown;
   readonly sentinelRetryStrategy?: unknown;
   readonly sentinels?: unknown;
-  readonly name?: unknown;
   readonly enableReadyCheck?: unknown;
   readonly socketTimeout?: unknown;
 }

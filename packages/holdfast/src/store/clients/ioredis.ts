@@ -40,7 +40,7 @@ interface Corkable {
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
   const subscribed = new Set<object>();
-  const { sentinels, name } = client.options;
+  const { sentinels, name } = client.options as IoredisSettings & { readonly name?: unknown };
   const address = sentinels ? { path: `master "${String(name)}"` } : undefined;
   const port: ClientPort = {
     name: 'ioredis',
