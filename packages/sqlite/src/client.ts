@@ -33,7 +33,8 @@ export async function loadClient(chosen: ClientName | undefined): Promise<Client
       causes.push(error);
     }
   }
-  throw new RegisterError('refused', missing(chosen), { cause: causes[0] });
+  const [cause] = causes;
+  throw new RegisterError('refused', missing(chosen, cause), { cause });
 }
 
 // that of Node prints a warning in some versions
@@ -42,6 +43,8 @@ const CLIENTS: readonly ClientName[] = ['better-sqlite3', 'node:sqlite'];
 const OPENERS: Record<ClientName, () => Promise<Client['open']>> = {
   'better-sqlite3': async () => {
     const { default: Database } = await load<{ default: HandleClass }>('better-sqlite3');
+    // without its binary, only the first opening fails
+    new Database(':memory:').close();
     return (path) => new Database(path, { timeout: 0 });
   },
   'node:sqlite': async () => {
@@ -55,10 +58,15 @@ async function load<T>(name: string): Promise<T> {
   return (await import(name)) as T;
 }
 
-function missing(chosen: ClientName | undefined): string {
+function missing(chosen: ClientName | undefined, cause: unknown): string {
   const node = 'use Node 22.13 or newer, which has node:sqlite';
-  const install = 'install it: npm install better-sqlite3';
+  const install = 'npm install better-sqlite3';
   if (chosen === 'node:sqlite') return `node:sqlite cannot be loaded: ${node}`;
+  if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') {
+    const rebuild = 'allow its install script, then npm rebuild better-sqlite3';
+    const other = chosen === undefined ? `, or ${node}` : '';
+    return `better-sqlite3 is installed, and cannot open a file: ${rebuild}${other}`;
+  }
   if (chosen === 'better-sqlite3') return `better-sqlite3 cannot be loaded: ${install}`;
-  return `no client for SQLite was found: npm install better-sqlite3, or ${node}`;
+  return `no client for SQLite was found: ${install}, or ${node}`;
 }
