@@ -26,7 +26,7 @@ import { hurry, root, run } from './run.mjs';
  */
 
 /** Ends before any test begins. It needs one core for long, so it runs beside the first checks. */
-const SQLITE = { name: 'sqlite', command: 'node tools/sqlite.mjs --quick' };
+const SQLITE = { name: 'sqlite', command: 'node tools/sqlite.mjs' };
 
 /** @type {Check[]} In this order, before all others, which read their output. */
 const FIRST = [

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const options = [
     ...['--module', 'nodenext', '--target', 'es2022', '--skipLibCheck'],
     ...['--types', 'node', '--typeRoots', types],
-    ...['--rootDir', fileURLToPath(new URL('../../src/store/clients', import.meta.url))],
+    ...['--rootDir', fileURLToPath(new URL('../../src', import.meta.url))],
   ];
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   const args = [tsc, entry, '--ignoreConfig', '--outDir', folder, ...options];
@@ -45,7 +45,7 @@ async function exitOf(
   const where = { host: server.host, port: server.port, protocol };
   const text = `
     import { createRequire } from 'node:module';
-    import { portFor } from './detect.js';
+    import { portFor } from './store/clients/detect.js';
     const require = createRequire(${JSON.stringify(import.meta.url)});
     const heard = { message: () => {}, up: () => {}, down: () => process.send({ type: 'down' }) };
     ${adapter.program(where, body)}
