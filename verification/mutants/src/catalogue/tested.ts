@@ -114,6 +114,12 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'replicas.test.ts: opens the connection again that the server has closed',
   },
   {
+    name: 'pauses that do not grow',
+    mistake: 'many processes that ask a register at once spoil the tries of each other',
+    edits: [{ file: 'store/register/pauses.js', find: '(lastMs * (', replace: '(0 * (' }],
+    elsewhere: 'register-crowd.test.ts',
+  },
+  {
     name: 'no known master',
     mistake: 'commands wait for the sentinels although the master serves (node-redis, hole 86)',
     edits: [

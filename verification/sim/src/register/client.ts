@@ -151,6 +151,11 @@ export class SimulatedRegister implements Register {
     to.message(text);
   }
 
+  /** What is read then is older, so a state that came with a message may be used again. */
+  restored(): void {
+    this.#brought.clear();
+  }
+
   #give(key: string, version: string): void {
     const name = `${key} ${version}`;
     if (version !== '') this.#given.set(name, (this.#given.get(name) ?? 0) + 1);

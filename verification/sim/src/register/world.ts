@@ -245,6 +245,7 @@ export class RegisterWorld {
   #restore(): void {
     this.counts.restores += 1;
     this.server.restore();
+    for (const { register } of this.clients) register.restored();
     this.#excuse();
   }
 

@@ -24,6 +24,7 @@ import { broughtTo, Current, loadedFrom } from './current.js';
 import { fencesOf, hasGrant } from './held-back.js';
 import { checkedSwapped, checkedVersioned } from './checked.js';
 import { isFree, isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
+import { pauseMsAfter, yieldMsAfter } from './pauses.js';
 import {
   answerAll,
   answersTo,
@@ -49,12 +50,6 @@ const BATCH_MAX = 2000;
 const ATTEMPTS_MAX = 100;
 /** After so many lost races, a proposal overtakes other processes, if the register can. */
 const LOST_MAX = 2;
-/** The pause after a lost race; later ones grow to 8 times this. */
-const PAUSE_MS = 2;
-/** The same for a proposal that lets other processes proceed. */
-const URGENT_PAUSE_MS = 0.5;
-/** The longest pause of a command that lets others pass, in first pauses. */
-const YIELD_STEPS = 50;
 
 export interface ProposalParts {
   readonly register: PeerRegister;
@@ -220,7 +215,6 @@ export class Proposals {
    * `Unchanging` for those that need no change.
    */
   async #giveWay(batch: readonly Pending[], { left, inDoubt }: Taken): Promise<void> {
-    const { clock, fraction } = this.#parts;
     const leaving = batch.filter((one) => left !== undefined && mayLeave(one));
     leaving.forEach((one, at) => {
       // the answer to a third process' command goes there
@@ -235,8 +229,7 @@ export class Proposals {
     hindered(rest);
     this.#pending.unshift(...rest);
     const tries = Math.max(...rest.map(({ tries: count = 0 }) => count));
-    const ms = PAUSE_MS * Math.min(tries * tries, YIELD_STEPS) * (0.5 + fraction());
-    await new Promise<void>((resolve) => void clock.after(ms, resolve));
+    await this.#rest(yieldMsAfter(tries));
   }
 
   #tellWriters(): void {
@@ -247,6 +240,7 @@ export class Proposals {
   async #propose(batch: Pending[]): Promise<Taken | undefined> {
     let isOwner = false;
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const began = this.#parts.clock.now();
       const kept = this.#keptFor(batch);
       let asked = batch.length;
       const current = kept ?? (await this.#read(batch, isOwner, attempt - 1));
@@ -281,7 +275,7 @@ export class Proposals {
       const isLikely = !kept || kept.handedOver || this.#parts.register.peers !== undefined;
       if (await this.#swap(batch, current, applied, isLikely)) return undefined;
       // what a message brought was out of date before
-      if (kept?.handedOver !== true) await this.#pause(attempt, current, batch);
+      if (kept?.handedOver !== true) await this.#pause(attempt, began, current, batch);
     }
     const message =
       `other processes changed the state first, ${ATTEMPTS_MAX} times in a row, ` +
@@ -389,12 +383,15 @@ export class Proposals {
    * Waits after a lost race. Proposals that let others proceed, and that of the waiter at the
    * queue's head, wait less, so they usually win the next race.
    */
-  #pause(attempt: number, { engine }: Current, batch: readonly Pending[]): Promise<void> {
-    const { clock, fraction } = this.#parts;
+  #pause(attempt: number, began: number, { engine }: Current, batch: Pending[]): Promise<void> {
     const head = engine.resource(this.#key)?.queue.at(0);
     const commands = batch.map(({ command }) => command);
     const urgent = isUrgent(commands, head);
-    const base = (urgent ? URGENT_PAUSE_MS : PAUSE_MS) * Math.min(attempt, 8);
-    return new Promise((resolve) => clock.after(base * (0.5 + fraction()), resolve));
+    return this.#rest(pauseMsAfter(attempt, this.#parts.clock.now() - began, urgent));
+  }
+
+  #rest(ms: number): Promise<void> {
+    const { clock, fraction } = this.#parts;
+    return new Promise((resolve) => clock.after(ms * (0.5 + fraction()), resolve));
   }
 }
