@@ -143,7 +143,7 @@ export const WAITING: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 132,
+    seed: 256,
   },
   {
     name: 'a wait limit that passes in a pause',
