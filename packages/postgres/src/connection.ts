@@ -36,6 +36,7 @@ export class Connection implements Driver {
   /** Of that statement. It stays when the statement ends; the next one starts it again. */
   #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
+  #isClosed = false;
 
   constructor(label: string, open: Opener, limit: number, subscribe: Opener | undefined) {
     this.label = label;
@@ -51,20 +52,26 @@ export class Connection implements Driver {
     });
   }
 
-  /** Ends the connection. A later statement opens another one. */
+  /** Ends the connection. A later statement opens another one, which ends with the last of them. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#asked !== undefined) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    const session = await this.#session?.catch(() => undefined);
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    const opening = this.#session;
     this.#session = undefined;
     this.#opened = undefined;
-    await session?.end(false);
+    await (await opening?.catch(() => undefined))?.end(false);
   }
 
   #next(): void {
     const one = this.#waiting.shift();
     this.#asked = one;
-    if (one !== undefined) this.#run(one);
-    else for (const tell of this.#idle.splice(0)) tell();
+    if (one !== undefined) return this.#run(one);
+    if (this.#isClosed && this.#idle.length === 0) void this.#leave();
+    for (const tell of this.#idle.splice(0)) tell();
   }
 
   #run(one: Statement): void {

@@ -5,7 +5,10 @@ import { paced, until } from 'holdfast-testkit';
 import { Client } from 'pg';
 import postgresJs from 'postgres';
 import { describe, expect, it } from 'vitest';
+import { driverFor } from '../../src/detect.js';
 import { createTable, postgres, type PostgresSource } from '../../src/index.js';
+import { settingsOf } from '../../src/options.js';
+import { PostgresRegister } from '../../src/postgres-register.js';
 import { onServer } from '../support.js';
 
 const database = onServer();
@@ -81,12 +84,13 @@ describe.each(Object.entries(CLIENTS))('with %s', LIMIT, (name, make) => {
   });
 });
 
+async function sessions(): Promise<number> {
+  const text =
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'holdfast'";
+  return (await database.watcher.query(text)).rows[0].n;
+}
+
 it('opens at most two connections, and closes them', async () => {
-  const sessions = async (): Promise<number> => {
-    const text =
-      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'holdfast'";
-    return (await database.watcher.query(text)).rows[0].n;
-  };
   const holdfast = database.instance();
   const other = database.instance();
   const lease = await other.mutex('few').acquire();
@@ -98,6 +102,19 @@ it('opens at most two connections, and closes them', async () => {
   await (await waiting).release();
   await holdfast.close();
   await other.close();
+  await until(async () => (await sessions()) === 0);
+});
+
+// the opening of a wake channel sends a message to itself, perhaps after the instance was closed
+it('a statement after the close leaves no connection', async () => {
+  const settings = settingsOf({});
+  const driver = driverFor(database.pool(), settings);
+  const register = new PostgresRegister({ driver, ...settings });
+  await register.read('late');
+  expect(await sessions()).toBe(1);
+  await register.close();
+  await until(async () => (await sessions()) === 0);
+  await Promise.all([register.read('late'), register.read('later')]);
   await until(async () => (await sessions()) === 0);
 });
 
