@@ -48,7 +48,7 @@ import { encode, fenceOf, forgetAt } from './state-codec.js';
 const BATCH_MAX = 2000;
 /** The commands of a proposal fail after so many lost races. */
 const ATTEMPTS_MAX = 100;
-/** After so many lost races, a proposal overtakes other processes, if the register can. */
+/** After so many lost races, a proposal overtakes others, if the register can. */
 const LOST_MAX = 2;
 
 export interface ProposalParts {
