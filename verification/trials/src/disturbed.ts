@@ -40,7 +40,7 @@ const OPTIONS = { ttl: TTL, unreachableAfter: 60_000, restartGuard: 0 };
 const SOON = 1 / 4;
 const PROGRAMS = 2;
 const GRANTED_MS = 20_000;
-/** With a planted fault, after which a client keeps a core busy. */
+/** The same with a planted fault: the client of a stuck lock keeps a core busy. */
 const STUCK_MS = 5000;
 /** The programs have used their locks this often before a round begins. */
 const USED = 3;

@@ -133,7 +133,7 @@ export const TESTED: readonly Mutant[] = [
   },
   {
     name: 'no limit for a handshake',
-    mistake: 'a wake channel of node-redis waits for a frozen server for ever (hole 87)',
+    mistake: 'the opening of a wake channel of node-redis has no time limit (hole 87)',
     edits: [
       {
         file: 'store/clients/node-redis-subscription.js',

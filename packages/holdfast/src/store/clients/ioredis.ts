@@ -41,7 +41,8 @@ interface Corkable {
 export function ioredisPort(client: IoredisLike): ClientPort {
   const subscribed = new Set<object>();
   const { sentinels, name } = client.options as IoredisSettings & { readonly name?: unknown };
-  const address = sentinels ? { path: `master "${String(name)}"` } : undefined;
+  const path = `master "${String(name)}"`;
+  const address = sentinels ? { ...client.options, path } : client.options;
   const port: ClientPort = {
     name: 'ioredis',
     client,
@@ -81,7 +82,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       return `the client waits for the reply to ${command}, ${OWN_CLIENT}`;
     },
 
-    state: () => ioredisState(client, { ...client.options, ...address }),
+    state: () => ioredisState(client, address),
   };
   return port;
 }

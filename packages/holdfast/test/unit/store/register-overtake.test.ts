@@ -2,45 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/engine/commands.js';
 import { MemoryRegister } from '../../../src/store/register/memory-register.js';
-import type { Change, Swapped, Versioned } from '../../../src/store/register/register.js';
 import { RegisterStore } from '../../../src/store/register/register-store.js';
 import { asking } from '../../support/crowds.js';
+import { DistantRegister } from '../../support/distant-register.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
-
-/** Each call takes effect after a delay, and is answered after the same one. */
-class Distant extends MemoryRegister {
-  overtaken = 0;
-  readonly #clock: VirtualClock;
-
-  constructor(clock: VirtualClock) {
-    super(clock);
-    this.#clock = clock;
-  }
-
-  override read(key: string): Promise<Versioned> {
-    return this.#there(() => super.read(key));
-  }
-
-  override swap(key: string, version: string, change: Change): Promise<Swapped> {
-    return this.#there(() => super.swap(key, version, change));
-  }
-
-  override overtake(key: string): Promise<Versioned> {
-    this.overtaken += 1;
-    return this.#there(() => super.overtake(key));
-  }
-
-  async #there<T>(call: () => Promise<T>): Promise<T> {
-    await this.#delay();
-    const answer = await call();
-    await this.#delay();
-    return answer;
-  }
-
-  #delay(): Promise<void> {
-    return new Promise((resolve) => void this.#clock.after(0.5, resolve));
-  }
-}
 
 const mutex = { key: 'k', capacity: 1, retention: 60_000, ttl: 20_000, claim: 2000 };
 const renewal: Command = { op: 'renew', key: 'k', id: 'a', ttl: 20_000, retention: 60_000 };
@@ -71,14 +36,14 @@ async function changesUntilQueued(clock: VirtualClock, register: MemoryRegister)
 describe('a process that comes to a lock whose state changes all the time', () => {
   it('is in the queue after some changes, by a register that overtakes', async () => {
     const clock = new VirtualClock();
-    const register = new Distant(clock);
+    const register = new DistantRegister(clock);
     expect(await changesUntilQueued(clock, register)).toBeLessThan(30);
     expect(register.overtaken).toBeGreaterThan(0);
   });
 
   it('control: loses each race for the state otherwise', async () => {
     const clock = new VirtualClock();
-    const register = new Distant(clock);
+    const register = new DistantRegister(clock);
     Object.assign(register, { overtake: undefined });
     const counting = changesUntilQueued(clock, register);
     await expect(counting).rejects.toThrow('100 times in a row');
@@ -86,7 +51,7 @@ describe('a process that comes to a lock whose state changes all the time', () =
 
   it('overtakes nothing if it loses no race', async () => {
     const clock = new VirtualClock();
-    const register = new Distant(clock);
+    const register = new DistantRegister(clock);
     const store = new RegisterStore(register, { clock });
     for (const id of ['a', 'b', 'c'])
       await clock.until(Promise.all(store.execute([asking(id, mutex)])));
