@@ -1,7 +1,7 @@
 /** A process that changes a key without a pause must not keep another one from its queue. */
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/engine/commands.js';
-import { MemoryRegister } from '../../../src/store/register/memory-register.js';
+import type { MemoryRegister } from '../../../src/store/register/memory-register.js';
 import { RegisterStore } from '../../../src/store/register/register-store.js';
 import { asking } from '../../support/crowds.js';
 import { DistantRegister } from '../../support/distant-register.js';
