@@ -216,8 +216,9 @@ export class PollQueues {
     const { retention } = settings;
     const usual = wake.period(claimOf(settings, queue.acquisitions()), Infinity);
     const patience = replyDelay.patience(usual);
-    // without pushes, the store could not end a pause
-    const period = wake.channel === '' ? 0 : Math.floor(replyDelay.period(usual));
+    // no store ends a pause without pushes: one without messages is asked in time for each place
+    const mayRest = wake.channel !== '' || (wake.mute && !queue.asleep);
+    const period = mayRest ? Math.floor(replyDelay.period(this.#usual(queue.acquisitions()))) : 0;
     const sent = suspend.moment();
     telemetry.pollings += 1;
     const connection = requests.connection();

@@ -103,8 +103,8 @@ export function askPaused(resource: Resource, context: CommandContext): void {
   for (const [place, id] of queue.first(count).entries()) {
     const { claim, channel } = waiters.get(id) as Waiter;
     const answerBy = context.now + ANSWER_WINDOWS * claim * 1000;
-    if (!processes.ask(id, answerBy, place < NEXT)) continue;
-    if (channel === '' || context.receivers(channel) === 0) continue;
+    if (channel === '' || !processes.ask(id, answerBy, place < NEXT)) continue;
+    if (context.receivers(channel) === 0) continue;
     context.pushes.push({ channel, push: { kind: 'ask', id } });
   }
 }

@@ -196,6 +196,11 @@ export class Wake {
     if (this.#waiters > 0) this.#open();
   }
 
+  /** The store has no messages. */
+  get mute(): boolean {
+    return this.#channel?.name === '';
+  }
+
   /**
    * One claim window until the next poll; a fourth of it without pushes, when only polls find a
    * grant. A store without messages is asked soon, and ever less often.
@@ -203,7 +208,7 @@ export class Wake {
   period(claim: number, waited: number): number {
     if (this.channel !== '') return claim;
     const period = claim / UNHEARD;
-    return this.#channel?.name === '' ? Math.min(period, Math.max(SOON_MS, waited / PART)) : period;
+    return this.mute ? Math.min(period, Math.max(SOON_MS, waited / PART)) : period;
   }
 
   get failure(): unknown {

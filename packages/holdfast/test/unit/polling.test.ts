@@ -1,10 +1,11 @@
 /** Hand-offs on a store without messages, where only polls find a grant. In virtual time. */
 import { percentile } from 'holdfast-testkit';
-import { expect, it } from 'vitest';
-import { Holdfast } from '../../src/index.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast, type Lease } from '../../src/index.js';
 import { MemoryRegister } from '../../src/store/register/memory-register.js';
 import type { Versioned } from '../../src/store/register/register.js';
 import { RegisterStore } from '../../src/store/register/register-store.js';
+import { later } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 
 const WORK_MS = 5;
@@ -41,10 +42,10 @@ it('ten fair tasks of ten processes hand the lock on within 100 ms', async () =>
     }
   };
   await clock.until(Promise.all(instances.map(loop)));
-  // 12 ms in the median and 21 ms in 99 of 100 cases; 246 and 251 with four polls a claim window
+  // 5 ms in the median and 6 ms in 99 of 100 cases; 246 and 251 with four polls a claim window
   expect(percentile(idle, 99)).toBeLessThan(100);
-  // no more than with rare polls, which had 10 for each grant
-  expect(register.reads / idle.length).toBeLessThan(15);
+  // 17, one for each poll; 9, and as many lost swaps, if a poll begins with the kept state
+  expect(register.reads / idle.length).toBeLessThan(22);
   await clock.until(Promise.all(instances.map((one) => one.close())));
 });
 
@@ -69,6 +70,53 @@ it('a waiter polls ever less often, and at last four times in a claim window', a
   await clock.until(lease.release());
   await clock.until((await clock.until(waiting)).release());
   await clock.until(Promise.all([holder.close(), waiter.close()]));
+});
+
+describe('eighty processes that wait one behind the other', () => {
+  const WINDOW_MS = 1000;
+  let clock: VirtualClock;
+  let waiters: Holdfast[];
+  let lease: Lease;
+  const stop = new AbortController();
+  let held: number[];
+
+  beforeEach(async () => {
+    clock = new VirtualClock();
+    const register = new Mute(clock);
+    const [holder, ...others] = Array.from({ length: 81 }, () => {
+      return new Holdfast(new RegisterStore(register, { clock }), { clock });
+    }) as [Holdfast, ...Holdfast[]];
+    waiters = others;
+    held = [];
+    lease = await clock.until(holder.mutex('k').acquire({ ttl: 3_600_000 }));
+    for (const [place, waiter] of waiters.entries()) {
+      const { signal } = place < 79 ? stop : new AbortController();
+      const waiting = waiter.mutex('k').acquire({ wait: 3_600_000, signal });
+      void later(waiting.then(() => held.push(clock.now())));
+      await clock.advance(5);
+    }
+    await clock.advance(20_000);
+  });
+
+  it('poll less often the further they are from the head', async () => {
+    const polls = (some: Holdfast[]): number =>
+      some.reduce((sum, { core }) => sum + core.telemetry.pollings, 0);
+    const [near, all] = [polls(waiters.slice(0, 8)), polls(waiters)];
+    await clock.advance(8 * WINDOW_MS);
+    expect(polls(waiters.slice(0, 8)) - near).toBeGreaterThan(8 * 8 * 3.8);
+    // 320 without pauses
+    expect(polls(waiters) - all).toBeLessThan(8 * 4 * (19 + 80 / 16));
+  });
+
+  it('have the lock within four claim windows if all others leave at once', async () => {
+    stop.abort();
+    await clock.advance(10);
+    const freedAt = clock.now();
+    await clock.until(lease.release());
+    await clock.advance(5 * WINDOW_MS);
+    expect(held).toHaveLength(1);
+    expect((held[0] as number) - freedAt).toBeLessThan(4.3 * WINDOW_MS);
+  });
 });
 
 it('ten parties of a barrier, and callers at a latch, learn soon that it is open', async () => {

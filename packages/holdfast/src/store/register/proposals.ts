@@ -284,14 +284,15 @@ export class Proposals {
   }
 
   /**
-   * The kept state, unless a lease is renewed that it does not have: then another process made the
-   * grant, and a swap would be lost.
+   * The kept state, unless a swap would be lost: it lacks a lease that is renewed, so another process
+   * made the grant; or several processes poll.
    */
   #keptFor(batch: readonly Pending[]): Current | undefined {
     const { peers } = this.#parts.register;
     const kept = this.#kept(peers === undefined ? keepMsFor(batch) : KEEP_MS);
     const resource = kept?.engine.resource(this.#key);
     const isBehind = batch.some(({ command }) => {
+      if (command.op === 'poll') return (resource?.processes.all.size ?? 0) > 1;
       return command.op === 'renew' && resource?.hasLease(command.id) === false;
     });
     return isBehind ? undefined : kept;

@@ -133,13 +133,11 @@ local function ask_paused()
   load(names)
   for at, id in ipairs(first) do
     local w, p = read_waiter(id), read_process(id)
-    if w and p and p.paused > 1 then
+    if w and p and p.paused > 1 and w.channel ~= '' then
       p.paused = at <= 8 and 1 or 0
       p.till, p.changed = math.min(p.till, now + 2 * w.claim * 1000), true
-      if w.channel ~= '' then
-        guard()
-        publish_here(w.channel, 'a ' .. id)
-      end
+      guard()
+      publish_here(w.channel, 'a ' .. id)
     end
   end
 end
