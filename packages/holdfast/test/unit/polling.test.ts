@@ -24,7 +24,7 @@ class Mute extends MemoryRegister {
   }
 }
 
-it('ten fair tasks of ten processes hand the lock on within 100 ms', async () => {
+it('ten fair tasks of ten processes hand the lock on within 15 ms', async () => {
   const clock = new VirtualClock();
   const register = new Mute(clock);
   const instances = Array.from({ length: 10 }, () => {
@@ -42,9 +42,10 @@ it('ten fair tasks of ten processes hand the lock on within 100 ms', async () =>
     }
   };
   await clock.until(Promise.all(instances.map(loop)));
-  // 5 ms in the median and 6 ms in 99 of 100 cases; 246 and 251 with four polls a claim window
-  expect(percentile(idle, 99)).toBeLessThan(100);
-  // 17, one for each poll; 9, and as many lost swaps, if a poll begins with the kept state
+  // 5 ms in the median and 6 ms in 99 of 100 cases; 12 and 21 if polls begin with a kept state, and
+  // 246 and 251 with four polls a claim window
+  expect(percentile(idle, 99)).toBeLessThan(15);
+  // 17, one for each poll
   expect(register.reads / idle.length).toBeLessThan(22);
   await clock.until(Promise.all(instances.map((one) => one.close())));
 });

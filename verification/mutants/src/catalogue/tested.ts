@@ -63,6 +63,26 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'polling.test.ts',
   },
   {
+    name: 'no pause without messages',
+    mistake: 'each of a thousand waiters at a store without messages polls four times a second',
+    edits: [
+      { file: 'acquire/poll-queues.js', find: '(wake.mute && !queue.asleep)', replace: 'false' },
+    ],
+    elsewhere: 'polling.test.ts',
+  },
+  {
+    name: 'a poll begins with a kept state',
+    mistake: 'a poll among others loses its first swap, and pauses',
+    edits: [
+      {
+        file: 'store/register/proposals.js',
+        find: '(resource?.processes.all.size ?? 0) > 1',
+        replace: 'false',
+      },
+    ],
+    elsewhere: 'polling.test.ts',
+  },
+  {
     name: 'the place of a task counts from the earliest time',
     mistake: 'a task that waited in its process overtakes a fair waiter that came first',
     edits: [
