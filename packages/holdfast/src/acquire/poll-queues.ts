@@ -216,7 +216,7 @@ export class PollQueues {
     const { retention } = settings;
     const usual = wake.period(claimOf(settings, queue.acquisitions()), Infinity);
     const patience = replyDelay.patience(usual);
-    // no store ends a pause without pushes: one without messages is asked in time for each place
+    // without pushes, a store ends no pause
     const mayRest = wake.channel !== '' || (wake.mute && !queue.asleep);
     const period = mayRest ? Math.floor(replyDelay.period(this.#usual(queue.acquisitions()))) : 0;
     const sent = suspend.moment();

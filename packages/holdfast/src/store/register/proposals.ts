@@ -284,8 +284,8 @@ export class Proposals {
   }
 
   /**
-   * The kept state, unless a swap would be lost: it lacks a lease that is renewed, so another process
-   * made the grant; or several processes poll.
+   * The kept state, unless several processes poll, or it lacks a renewed lease: then a swap would
+   * be lost.
    */
   #keptFor(batch: readonly Pending[]): Current | undefined {
     const { peers } = this.#parts.register;
