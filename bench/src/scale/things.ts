@@ -34,6 +34,8 @@ const CONNECTIONS = 200;
 /** The time after which a connection is not busy any more, for its server. */
 const BUFFERS_MS = 8000;
 const MANY_TTL = 60_000;
+/** On a quorum, each lease is renewed alone: ms for each, so one process can do it. */
+const ALONE_TTL = 1.5;
 /** How long a lock is held in a hand-off. */
 const WORK_MS = 1;
 
@@ -132,9 +134,10 @@ async function handOffs(bench: Bench): Promise<void> {
 
 /** Leases of one process, and their renewals. */
 async function leases(bench: Bench): Promise<void> {
-  const { meter, sizes } = bench;
+  const { meter, site, sizes } = bench;
   for (const locks of sizes.leases) {
-    const ttl = locks < sizes.many ? sizes.ttl : MANY_TTL;
+    const alone = site.address.kind === 'quorum' ? ALONE_TTL * locks : 0;
+    const ttl = locks < sizes.many ? sizes.ttl : Math.max(MANY_TTL, alone);
     await withTeam(bench, { ttl }, async (team) => {
       // the process listens, and each part of it was used
       await team.ask({ do: 'hold', locks: WARM });

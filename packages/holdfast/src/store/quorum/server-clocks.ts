@@ -98,14 +98,16 @@ export class ServerClocks {
     return { apart: latest - earliest, slowest: Math.max(0, ...took) };
   }
 
-  /** How far a clock is ahead of the median, in ms; silent servers count as they were. */
+  /** At least how far a clock is ahead of the median, in ms; silent servers count as they were. */
   offset(server: number, at: number): number | undefined {
     const reading = this.#readings[server];
     if (reading === undefined || at - reading.received > KEEP_MS) return undefined;
     const shown = (one: Reading): Micros => one.time + (at - one.received) * 1000;
     const all = this.#readings.filter((one) => one !== undefined).map((one) => shown(one));
     const median = all.sort((a, b) => a - b)[Math.floor((all.length - 1) / 2)] as Micros;
-    return Math.round((shown(reading) - median) / 1000);
+    const early = shown(reading) - median;
+    const late = early + (reading.received - reading.sent) * 1000;
+    return Math.round((early > 0 ? early : Math.min(0, late)) / 1000);
   }
 
   #median(at: number, unknown: number, bound: (reading: Reading) => number): number {
