@@ -9,7 +9,7 @@ import { type Kind, type Site, startSite } from './scale/sites.js';
 import { Team } from './scale/team.js';
 import type { Settings } from './settings.js';
 
-const SIZES = { quick: [1, 10], full: [10, 100, 300, 1000, 3000] };
+const SIZES = { quick: [1, 10], full: [10, 100, 300, 1000] };
 /** The instances share so many processes of the system. */
 const WORKERS = 4;
 /** How long each one works under the lock. */

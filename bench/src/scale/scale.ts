@@ -43,7 +43,7 @@ const SERVERS: readonly Kind[] = ['replicas', 'cluster', 'memory'];
 const REGISTERS: Sizes = { ...OTHERS, leases: [1, 10, 100, 500], ttl: 10_000 };
 const QUORUM: Sizes = {
   ...{ ...REGISTERS, leases: [1, 10, 100, 500, 10_000, 100_000], many: 10_000 },
-  ...{ waiters: [1, 10, 100, 1000, 4000], idleMs: 64_000 },
+  ...{ waiters: [1, 10, 100, 1000], idleMs: 64_000 },
 };
 
 const QUICK: Sizes = {

@@ -109,7 +109,7 @@ export const COMFORT = 0.6;
 const MEASURED: Readonly<Record<Topology, Pick<Load, 'locks' | 'processes' | 'waiters'>>> = {
   one: { locks: 1_000_000, processes: 3000, waiters: 10_000 },
   replicas: { locks: 5000, processes: 10, waiters: 20 },
-  quorum: { locks: 10_000, processes: 1000, waiters: 1000 },
+  quorum: { locks: 100_000, processes: 1000, waiters: 1000 },
   cluster: { locks: 5000, processes: 100, waiters: 100 },
 };
 

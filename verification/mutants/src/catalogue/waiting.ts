@@ -142,8 +142,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'false',
       },
     ],
-    world: 'register',
-    seed: 256,
+    elsewhere: 'wait-ends.test.ts',
   },
   {
     name: 'a wait limit that passes in a pause',
