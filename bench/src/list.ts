@@ -85,6 +85,10 @@ async function printHeld(kind: Kind, ports: readonly number[], count: number): P
   const shares = await redis.info('latencystats');
   const evalsha = /^latency_percentiles_usec_evalsha:(.*)$/m.exec(shares)?.[1] ?? '';
   console.log(`    µs of a call for up to 128 locks: ${evalsha.trim()}`);
+  const countedFrom = performance.now();
+  const counted = await holdfast.count();
+  const countMs = performance.now() - countedFrom;
+  console.log(`    \`count\`: ${counted}, ${Math.round(counted / (countMs / 1000))} a second`);
   await printProcessorTimes(kind, ports);
   for (const client of clients) client.disconnect();
 }

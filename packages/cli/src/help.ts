@@ -44,7 +44,8 @@ ${CODES}
 export const LS_HELP: string = `
 Examples:
   holdfast ls
-  holdfast ls 'invoice:*' --json | jq -r .key`;
+  holdfast ls 'invoice:*' --json | jq -r .key
+  holdfast ls 'invoice:*' --count`;
 
 export const INSPECT_HELP: string = `
 Examples:

@@ -132,8 +132,9 @@ function addLooking(program: Command, exit: Exit): void {
   common(program.command('ls'))
     .summary('list the locks in use')
     .argument('[pattern]', 'keys with *, ? and [a-z]')
+    .option('--count', 'only how many are in use or were used a moment ago')
     .addHelpText('after', help.LS_HELP)
-    .action(async (pattern: string | undefined, options: CommonOptions) => {
+    .action(async (pattern: string | undefined, options: look.ListingOptions) => {
       exit(await look.ls(pattern, options));
     });
 

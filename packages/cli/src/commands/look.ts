@@ -38,8 +38,17 @@ export async function locksOf(
   return found.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-export async function ls(pattern: string | undefined, options: CommonOptions): Promise<number> {
+export interface ListingOptions extends CommonOptions {
+  readonly count?: boolean;
+}
+
+export async function ls(pattern: string | undefined, options: ListingOptions): Promise<number> {
   return withStore(options, async (holdfast) => {
+    if (options.count === true) {
+      const count = await holdfast.count(pattern);
+      print(options.json === true ? toJson({ count }) : `${count}`);
+      return 0;
+    }
     const locks = await locksOf(holdfast, pattern, new Notes(options));
     if (options.json === true) for (const lock of locks) print(toJson(lock));
     else print(locks.length === 0 ? 'no lock is in use' : lockTable(locks));

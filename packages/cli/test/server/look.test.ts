@@ -64,6 +64,11 @@ describe('ls', () => {
     expect((await holdfastCli('ls', 'x*')).stdout).toBe('no lock is in use\n');
   });
 
+  it('counts with --count', async () => {
+    expect(await holdfastCli('ls', '--count')).toMatchObject({ code: 0, stdout: '3\n' });
+    expect((await holdfastCli('ls', 'a:*', '--count', '--json')).stdout).toBe('{"count":2}\n');
+  });
+
   it('as JSON has a line for each lock', async () => {
     const { stdout } = await holdfastCli('ls', '--json');
     const locks = stdout

@@ -6,7 +6,7 @@ import { badOption, isHoldfastError } from '../base/errors.js';
 import { type Health, healthOf } from './health.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
 import { inspect, type ListOptions, type LockInfo } from '../primitives/inspection.js';
-import { list } from '../primitives/listing.js';
+import { count, list } from '../primitives/listing.js';
 import type { EmbeddedStore } from './memory.js';
 import { checkKey, checkLockKey, duration, flag, known, TEXT_MAX, text } from '../base/checks.js';
 import type { HoldfastOptions, LockOptions } from '../base/options.js';
@@ -244,6 +244,14 @@ export class Holdfast extends HoldfastCore {
       throw badOption('onUnreadable', 'a function', onUnreadable);
     }
     return list(this.core, checkKey(pattern, 'pattern'), options);
+  }
+
+  /**
+   * How many locks match a pattern as in `list`: those in use, and those used within `retention`.
+   * Reads names only.
+   */
+  async count(pattern = '*'): Promise<number> {
+    return count(this.core, checkKey(pattern, 'pattern'));
   }
 
   /**

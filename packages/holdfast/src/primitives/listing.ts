@@ -37,6 +37,12 @@ export async function* list(
   for (const inspecting of underWay) yield* await inspecting;
 }
 
+export async function count(core: Core, pattern: string): Promise<number> {
+  const seen = new Set<string>();
+  for await (const key of keysOf(core, pattern)) if (!key.includes(MARK)) seen.add(key);
+  return seen.size;
+}
+
 async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerator<string> {
   try {
     yield* matchingKeys(store, pattern, (page) => requests.within(page));

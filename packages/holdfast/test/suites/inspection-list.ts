@@ -61,6 +61,16 @@ function patterns(backend: Backend): void {
     expect(found.every(({ holders }) => holders.length === 1)).toBe(true);
   });
 
+  it('counts locks in use, and those that were used a moment ago', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const prefix = freshKey('count');
+    await Promise.all(Array.from({ length: 3 }, (_, at) => one.mutex(`${prefix} ${at}`).acquire()));
+    await one.mutex(`${prefix} free`).run(() => undefined);
+    expect(await other.count(`${prefix} *`)).toBe(4);
+    expect(await other.count(`${prefix} [12]`)).toBe(2);
+    await failure(other.count(''), 'HOLDFAST_BAD_OPTION');
+  });
+
   it.each([
     ['*', [0, 1, 2, 3, 4]],
     ['order:?', [0, 1]],

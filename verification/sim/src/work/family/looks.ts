@@ -15,6 +15,7 @@ export const LOOKS: Readonly<Record<string, Look>> = {
   list: async (holdfast) => {
     for await (const _ of holdfast.list('k*')) continue;
   },
+  countLocks: (holdfast) => holdfast.count('k*'),
   stats: (holdfast) => holdfast.stats(),
   statsByKey: (holdfast) => holdfast.statsByKey(),
   id: (holdfast) => holdfast.id,
