@@ -28,10 +28,14 @@ export class EtcdFailure extends RegisterError {
   }
 }
 
-/** Codes of connections that were never made, so nothing was sent. */
+/**
+ * Codes of connections that were never made, so nothing was sent. Records of TLS that cannot be
+ * decrypted may be those of the answer.
+ */
 const UNSENT = new RegExp(
   '^(ECONNREFUSED|ENOTFOUND|EAI_\\w+|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|' +
-    'UND_ERR_CONNECT_TIMEOUT|ERR_(TLS|SSL)_\\w+|\\w*(CERT|SIGNATURE)\\w*)$',
+    'UND_ERR_CONNECT_TIMEOUT|ERR_(TLS|SSL)_(?!\\w*(DECRYPT|CIPHER_OP|RECORD|EOF))\\w+|' +
+    '\\w*(CERT|SIGNATURE)\\w*)$',
 );
 
 /** A request without an answer of HTTP. */
@@ -81,8 +85,11 @@ function ofStatus(status: number): Meaning {
 
 /** Errors of gRPC that are found before a request is executed, and that repeat themselves. */
 const REFUSED: ReadonlySet<number> = new Set([3, 5, 6, 7, 9, 11, 12]);
-/** The member does not execute anything at the moment. */
-const ELSEWHERE = /no leader|learner|too many requests|server stopped|not capable/;
+/**
+ * The member does not execute anything at the moment. One that has stopped is none of these: etcd
+ * says so of a change that it proposed before, and that the others may execute.
+ */
+const ELSEWHERE = /no leader|learner|too many requests|not capable/;
 
 /** What an error of etcd means. */
 export function meaningOf(code: number, words: string): Meaning {

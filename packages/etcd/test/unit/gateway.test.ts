@@ -48,6 +48,7 @@ describe('a swap', () => {
   it.each([
     ['without an answer', broken('ECONNRESET')],
     ['that timed out in etcd', refused(14, 'etcdserver: request timed out')],
+    ['whose member stopped', refused(14, 'etcdserver: server stopped')],
     ['whose answer is that of a proxy', { text: '{}' }],
     ['whose answer is no JSON', { text: '<html>' }],
     ['that a proxy failed', { status: 502, text: 'Bad Gateway' }],

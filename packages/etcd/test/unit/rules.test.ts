@@ -23,6 +23,8 @@ describe('an error of etcd', () => {
     ['transient', 3, 'etcdserver: revision of auth store is old'],
     ['unanswered', 14, 'etcdserver: request timed out'],
     ['unanswered', 14, 'etcdserver: leader changed'],
+    // it may have been proposed before the member stopped
+    ['unanswered', 14, 'etcdserver: server stopped'],
     ['unanswered', 2, 'anything'],
     ['unanswered', 4, 'context deadline exceeded'],
     ['unanswered', 13, 'internal'],
@@ -47,11 +49,14 @@ describe('an error of etcd', () => {
       new TypeError('fetch failed', {
         cause: Object.assign(new Error(`words of ${code}`), { code }),
       });
-    for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'DEPTH_ZERO_SELF_SIGNED_CERT']) {
+    const handshakes = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_SSL_WRONG_VERSION_NUMBER'];
+    for (const code of ['ECONNREFUSED', 'ENOTFOUND', ...handshakes]) {
       expect(noAnswer(at, failed(code))).toMatchObject({ kind: 'unanswered', elsewhere: true });
     }
     // it may have been sent
-    for (const code of ['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE']) {
+    const records = ['DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'CIPHER_OPERATION_FAILED'];
+    const answers = records.map((one) => `ERR_SSL_${one}`);
+    for (const code of ['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', ...answers]) {
       expect(noAnswer(at, failed(code))).toMatchObject({ kind: 'unanswered', elsewhere: false });
     }
     expect(
