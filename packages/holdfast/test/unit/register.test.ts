@@ -104,6 +104,29 @@ describe('register()', () => {
     await one.close();
     expect(steps).toEqual(['channel', 'register']);
   });
+
+  it('does not close the register of an instance that came while the last one closed', async () => {
+    const port = new Changed();
+    const listen = port.listen.bind(port);
+    const store = register(port);
+    const next: Holdfast[] = [];
+    port.listen = async (channel, listener) => {
+      const listening = await listen(channel, listener);
+      return {
+        close: async () => {
+          await listening.close();
+          next.push(make(store));
+        },
+      };
+    };
+    const one = make(store);
+    await one.warmUp();
+    await one.close();
+    expect(next).toHaveLength(1);
+    expect(port.closed).toBe(0);
+    await next[0]?.close();
+    expect(port.closed).toBe(1);
+  });
 });
 
 describe('an error of a register', () => {

@@ -111,7 +111,7 @@ export class RegisterStore implements Store {
     }
     if (!this.#users.leave()) return;
     await this.#users.quiet(this.#parts.clock);
-    await this.#register.close?.();
+    if (this.#users.none) await this.#register.close?.();
   }
 
   trouble(): string | undefined {

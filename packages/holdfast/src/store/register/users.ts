@@ -11,13 +11,17 @@ export class Users {
   #count = 0;
   readonly #channels = new Set<Promise<void>>();
 
+  get none(): boolean {
+    return this.#count === 0;
+  }
+
   enter(): void {
     this.#count += 1;
   }
 
   leave(): boolean {
     this.#count -= 1;
-    return this.#count === 0;
+    return this.none;
   }
 
   /** A channel is open until its `close` was called and settled. */
