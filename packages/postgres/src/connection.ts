@@ -3,13 +3,14 @@
  * because tasks that hold all connections of the pool may wait for a lock whose holder needs a
  * connection to release it.
  *
- *     none --statement--> opening --> open --ended, or no answer in time--> none
+ *     none --statement--> opening --> open --ended, no answer in time, or no primary--> none
  *
  * Statements run one after another. One without an answer in time ends the connection: then its
- * outcome is unknown, and the next statement opens another connection.
+ * outcome is unknown, and the next statement opens another connection. So does the answer of a
+ * server that only reads: after a fail-over, the name of the primary may lead to another server.
  */
 import type { Driver, Kind, Opener, Row, Session } from './driver.js';
-import { NoAnswer } from './failures.js';
+import { isReadOnly, NoAnswer } from './failures.js';
 
 interface Statement {
   readonly text: string;
@@ -50,6 +51,11 @@ export class Connection implements Driver {
       this.#waiting.push({ text, values, kind, resolve, reject });
       if (this.#asked === undefined) this.#next();
     });
+  }
+
+  /** Undoes `close`: a connection stays open again. */
+  use(): void {
+    this.#isClosed = false;
   }
 
   /** Ends the connection. A later statement opens another one, which ends with the last of them. */
@@ -93,11 +99,13 @@ export class Connection implements Driver {
       (rows) => {
         session.busy?.(false);
         if (this.#asked !== one) return;
+        if (rows[0]?.['standby'] === 'true') this.#endUsed();
         one.resolve(rows);
         this.#next();
       },
       (error: unknown) => {
         session.busy?.(false);
+        if (this.#asked === one && isReadOnly(error)) this.#endUsed();
         this.#failed(one, error);
       },
     );
@@ -113,7 +121,7 @@ export class Connection implements Driver {
   readonly #late = (): void => {
     const one = this.#asked;
     if (one === undefined) return;
-    if (this.#used !== undefined) this.#end(this.#used);
+    this.#endUsed();
     this.#failed(one, new NoAnswer(`no answer within ${this.#limit} ms`));
   };
 
@@ -129,6 +137,11 @@ export class Connection implements Driver {
       () => this.#forget(opening),
     );
     return opening;
+  }
+
+  /** Ends the connection of the statement under way. */
+  #endUsed(): void {
+    if (this.#used !== undefined) this.#end(this.#used);
   }
 
   #end(opening: Promise<Session>): void {

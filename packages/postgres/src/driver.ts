@@ -40,6 +40,8 @@ export interface Driver {
   readonly subscribe?: Opener | undefined;
   /** True if the connection for messages is not that for statements. */
   readonly isApart: boolean;
+  /** Connections stay open from now on, also after `close`. */
+  use?(): void;
   /** Ends all connections that the driver has opened. */
   close(): Promise<void>;
 }

@@ -22,16 +22,18 @@ type Meaning =
 
 /** A lost race: two transactions changed the same row, or waited for each other, or too long. */
 const LOST: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+/** The server only reads. */
+const READ_ONLY = '25006';
 /**
- * Statements that were ended; a server that only reads, that starts, or that has no connection
- * left.
+ * Statements that were ended; a server that only reads, that starts, or that has no connection, no
+ * memory or no space left.
  */
-const TRANSIENT: ReadonlySet<string> = new Set(['57014', '25006', '53300', '57P03', '25P02']);
+const TRANSIENT = /^(57014|25006|53|57P03|25P02)/;
 /**
  * Broken connections, a server that stops, and errors of poolers: they use the code of internal
- * errors, or that of broken connections.
+ * errors, of errors of the system, or of broken connections.
  */
-const UNANSWERED = /^(08|XX|57P0[1245]|40003|25P0[34]|57P01)/;
+const UNANSWERED = /^(08|58|XX|57P0[1245]|40003|25P0[34])/;
 
 function stateOf(error: unknown): string | undefined {
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown };
@@ -44,7 +46,12 @@ export function meaningOf(error: unknown): Meaning {
   const state = stateOf(error);
   if (state === undefined || UNANSWERED.test(state)) return 'unanswered';
   if (LOST.has(state)) return 'lost';
-  return TRANSIENT.has(state) ? 'transient' : 'refused';
+  return TRANSIENT.test(state) ? 'transient' : 'refused';
+}
+
+/** Says that the server only reads: it is a standby, or was the primary before a fail-over. */
+export function isReadOnly(error: unknown): boolean {
+  return stateOf(error) === READ_ONLY;
 }
 
 /** The failure that is reported for an error. */
@@ -69,7 +76,7 @@ function adviceOn(state: string, table: string): string {
       return `; the table ${table} is not that of holdfast-postgres`;
     case '42501':
       return `; the user needs SELECT, INSERT, UPDATE and DELETE on ${table}`;
-    case '25006':
+    case READ_ONLY:
       return (
         '; the server is a standby, or default_transaction_read_only is on: ' +
         'connect to the primary'

@@ -100,6 +100,8 @@ export class PostgresRegister implements Register {
 
   handsOver(receive: (key: string, state: HandedOver) => void): () => void {
     this.#receivers.add(receive);
+    // called before the first call of an instance
+    this.#driver.use?.();
     return () => void this.#receivers.delete(receive);
   }
 

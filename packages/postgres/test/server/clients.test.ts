@@ -118,6 +118,35 @@ it('a statement after the close leaves no connection', async () => {
   await until(async () => (await sessions()) === 0);
 });
 
+it('an instance on a store that was closed before keeps its connection', async () => {
+  const store = postgres(database.pool());
+  const pids = new Set<unknown>();
+  await new Holdfast(store).close();
+  const holdfast = database.add(new Holdfast(store));
+  for (let round = 0; round < 3; round += 1) {
+    await holdfast.mutex('again').run(() => undefined);
+    const text = "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'";
+    for (const { pid } of (await database.watcher.query(text)).rows) pids.add(pid);
+  }
+  expect(pids.size).toBe(1);
+  expect(await sessions()).toBe(1);
+});
+
+// after a fail-over, the name of the primary may lead to another server
+it('leaves a server that only reads', async () => {
+  const settings = settingsOf({});
+  const driver = driverFor(database.pool(), settings);
+  const register = new PostgresRegister({ driver, ...settings });
+  const change = { state: 'a', forgetAt: Number.MAX_SAFE_INTEGER, messages: [] };
+  await driver.query('SET default_transaction_read_only = on', []);
+  const refused = register.swap('fail-over', '0', change);
+  await expect(refused).rejects.toMatchObject({ kind: 'transient' });
+  expect(await register.swap('fail-over', '0', change)).toMatchObject({
+    version: expect.any(String),
+  });
+  await register.close();
+});
+
 it('does not keep Node running, and needs no free connection of the pool', async () => {
   const pool = database.pool({ max: 1 });
   const holdfast = database.add(new Holdfast(postgres(pool)));

@@ -98,4 +98,20 @@ describe('a connection for statements', () => {
     await second;
     expect(server.opened).toBe(2);
   });
+
+  it('ends if the server is a standby, before the next statement', async () => {
+    const server = new Silent();
+    const connection = new Connection('test', server.open, LIMIT, undefined);
+    const first = connection.query('first', []);
+    const second = connection.query('second', []);
+    await pass(1);
+    server.asked[0]?.answer([{ standby: 'true' }]);
+    await first;
+    await pass(1);
+    expect(server.ended).toEqual([true]);
+    server.asked[1]?.answer([{ standby: 'false' }]);
+    await second;
+    expect(server.opened).toBe(2);
+    expect(server.ended).toEqual([true]);
+  });
 });

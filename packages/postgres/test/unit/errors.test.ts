@@ -14,8 +14,10 @@ describe('an error of the server', () => {
   it.each([
     ['lost', ['40001', '40P01', '55P03']],
     ['unanswered', ['08006', '08P01', '57P01', '57P02', '57P05', 'XX000', '40003', '25P03']],
-    ['transient', ['57014', '25006', '53300', '57P03']],
-    ['refused', ['42P01', '42501', '28P01', '3D000', '53100', '53200', '54000', '22021']],
+    // of PgCat, for each failure
+    ['unanswered', ['58000']],
+    ['transient', ['57014', '25006', '53100', '53200', '53300', '57P03']],
+    ['refused', ['42P01', '42501', '28P01', '3D000', '54000', '22021']],
   ])('%s', (meaning, codes) => {
     for (const code of codes) expect([code, meaningOf(error(code))]).toEqual([code, meaning]);
   });
