@@ -87,7 +87,10 @@ export class PostgresRegister implements Register {
   }
 
   read(key: string): Promise<Versioned> {
-    return this.#reads.add(key);
+    const failed = this.#failed.get(key);
+    if (failed === undefined) return this.#reads.add(key);
+    this.#failed.delete(key);
+    return this.#readHeld(key, failed);
   }
 
   async overtake(key: string): Promise<Versioned> {
@@ -172,14 +175,24 @@ export class PostgresRegister implements Register {
         : await this.#query(this.#sql.readMany, [arrayOf(names)]);
     if (rows[0]?.['standby'] === 'true') throw standby();
     const found = new Map(rows.map((row) => [Number(row['n'] ?? 1), row]));
-    return keys.map((key, at) => this.#versioned(key, found.get(at + 1) as Row));
+    return keys.map((_, at) => versionedOf(found.get(at + 1) as Row));
   }
 
-  /** A version that is still there after its grant failed: a lock on the row held it back. */
-  #versioned(key: string, row: Row): Versioned {
-    const failed = this.#failed.get(key);
-    this.#failed.delete(key);
-    if (failed === undefined || failed !== row['version']) return versionedOf(row);
+  /**
+   * After a grant of a version failed. Another writer may have locked the row, or a guard. That of
+   * a writer that lost its race lasts until its commit, and changes nothing.
+   */
+  async #readHeld(key: string, version: string): Promise<Versioned> {
+    let row: Row;
+    try {
+      const values = [escaped(key), version];
+      [row] = (await this.#driver.query(this.#sql.readHeld, values)) as [Row];
+    } catch (error) {
+      if (meaningOf(error) === 'lost') return this.#reads.add(key);
+      throw failureOf(error, this.#table);
+    }
+    if (row['standby'] === 'true') throw standby();
+    if (row['guarded'] !== 'true') return versionedOf(row);
     return { ...versionedOf({ ...row, forget_at: `${Number.MAX_SAFE_INTEGER}` }), heldBack: true };
   }
 

@@ -23,6 +23,8 @@ const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text A
 
 export interface Statements {
   readonly read: string;
+  /** A read after a grant of the version `$2` failed: does a guard hold it back? */
+  readonly readHeld: string;
   readonly readMany: string;
   /** A read that changes the version, but not one that it made itself. */
   readonly overtake: string;
@@ -89,6 +91,16 @@ ON CONFLICT DO NOTHING RETURNING ${CLOCK}`;
     read: `SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CLOCK},
   pg_is_in_recovery()::text AS standby
 FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text`,
+    // a lock against other writers, so the second one can only miss because of a guard
+    readHeld: `WITH writable AS MATERIALIZED (
+  SELECT key FROM ${table} WHERE ${same} FOR NO KEY UPDATE SKIP LOCKED
+), free AS MATERIALIZED (
+  SELECT key FROM ${table} WHERE key IN (SELECT key FROM writable) FOR UPDATE SKIP LOCKED
+)
+SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CLOCK},
+  pg_is_in_recovery()::text AS standby, (w.key IS NOT NULL AND f.key IS NULL)::text AS guarded
+FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text
+LEFT JOIN writable AS w ON true LEFT JOIN free AS f ON true`,
     overtake: `UPDATE ${table} SET version = $2::text::uuid
 WHERE key = $1::text AND substr(version::text, 15, 1) <> '${OVERTAKING}'
 RETURNING state, version::text AS version, forget_at::text AS forget_at, ${CLOCK}`,

@@ -5,7 +5,10 @@ import { paced, sleep, spawnWorker, until } from 'holdfast-testkit';
 import type { Client } from 'pg';
 import postgresJs from 'postgres';
 import { describe, expect, it } from 'vitest';
+import { driverFor } from '../../src/detect.js';
 import { createTable, guard, postgres } from '../../src/index.js';
+import { settingsOf } from '../../src/options.js';
+import { PostgresRegister } from '../../src/postgres-register.js';
 import { onServer } from '../support.js';
 
 const database = onServer({ settings: { max_connections: '60' } });
@@ -234,4 +237,38 @@ describe('guard', () => {
     const own = await inside.mutex('lite').acquire();
     await db.transaction((transaction) => guard(own, transaction));
   });
+});
+
+// it keeps the row locked until its commit, which takes long with a standby or a slow disk
+it('a change that lost its race is no guard', async () => {
+  const settings = settingsOf({});
+  const driver = driverFor(database.pool(), settings);
+  const register = new PostgresRegister({ driver, ...settings });
+  const change = { state: 'a', forgetAt: Number.MAX_SAFE_INTEGER, messages: [] };
+  await register.swap('late', '0', change);
+  const { version: old } = await register.read('late');
+  const [winner, loser] = [await begun(), await begun()];
+  const set = "UPDATE holdfast_locks SET version = gen_random_uuid() WHERE key = 'late'";
+  await winner.query(set);
+  const losing = loser.query(`${set} AND version = $1`, [old]);
+  const waits = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+  await until(async () => (await database.watcher.query(waits)).rowCount === 1);
+  await winner.query('COMMIT');
+  expect((await losing).rowCount).toBe(0);
+
+  const { version } = await register.read('late');
+  expect(await register.swap('late', version, change)).toBe(false);
+  expect(await register.read('late')).toMatchObject({ version });
+  expect(await register.swap('late', version, change)).toBe(false);
+  expect(await register.read('late')).not.toHaveProperty('heldBack');
+  await loser.query('COMMIT');
+  expect(await register.swap('late', version, change)).toHaveProperty('version');
+
+  const guarding = await begun();
+  await guarding.query("SELECT FROM holdfast_locks WHERE key = 'late' FOR KEY SHARE");
+  const { version: last } = await register.read('late');
+  expect(await register.swap('late', last, change)).toBe(false);
+  expect(await register.read('late')).toMatchObject({ version: last, heldBack: true });
+  await guarding.query('COMMIT');
+  await register.close();
 });
