@@ -20,7 +20,7 @@ export interface EtcdOptions {
   /**
    * The most characters of the state of one key, which has all of its holders and waiters. A
    * command that would make it longer is refused. 1,024 to 262,144; default 131,072, which is about
-   * 350 waiters.
+   * 1,500 waiters in different processes.
    */
   readonly stateMax?: number | undefined;
   /**

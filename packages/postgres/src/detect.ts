@@ -2,7 +2,7 @@
 import { Connection } from './connection.js';
 import type { Driver, Opener, Row } from './driver.js';
 import { badOption } from 'holdfast/register';
-import type { Settings } from './options.js';
+import { type Settings, shown } from './options.js';
 import { Prepared } from './prepared.js';
 import {
   functionDriver,
@@ -36,21 +36,27 @@ export type PostgresSource =
 const EXPECTED =
   'a Pool or a Client of pg, a client of postgres.js, PGlite, a URL, or a function (text, values)';
 
+const noUrl = (listen: string, client: string): Error =>
+  badOption('listen', `left out for ${client}`, shown(listen));
+
 /** @param option the name of the argument, for errors */
 export function driverFor(given: unknown, settings: Settings, option = 'client'): Driver {
   const { timeout, listen } = settings;
   if (typeof given === 'string') {
-    if (!/^postgres(ql)?:\/\//.test(given)) throw badOption(option, EXPECTED, given);
+    if (!/^postgres(ql)?:\/\//.test(given)) throw badOption(option, EXPECTED, shown(given));
     return pgDriver(sourceFrom({ connectionString: given }), settings);
   }
   if (typeof given === 'function') {
     if (isPostgresJs(given)) return postgresJsDriver(given, settings);
-    if (typeof listen === 'string') throw badOption('listen', 'left out for a function', listen);
+    if (typeof listen === 'string') throw noUrl(listen, 'a function');
     return functionDriver(given as QueryFunction, timeout);
   }
   if (typeof given !== 'object' || given === null) throw badOption(option, EXPECTED, given);
   if (isPgPool(given) || isPgClient(given)) return pgDriver(sourceOf(given), settings);
-  if (isPglite(given)) return pgliteDriver(given, timeout, listen !== false);
+  if (isPglite(given)) {
+    if (typeof listen === 'string') throw noUrl(listen, 'PGlite');
+    return pgliteDriver(given, timeout, listen);
+  }
   const isSettings = ['connectionString', 'host', 'database', 'user'].some((name) => name in given);
   if (isSettings && !('query' in given)) return pgDriver(sourceFrom(given), settings);
   throw badOption(option, EXPECTED, given);

@@ -25,7 +25,7 @@ export interface PostgresOptions {
   /**
    * The most characters of the state of one key, which has all of its holders and waiters. A
    * command that would make it longer is refused. 1,024 to 1,048,576; default 131,072, which is
-   * about 350 waiters.
+   * about 1,500 waiters in different processes.
    */
   readonly stateMax?: number | undefined;
 }
@@ -46,7 +46,7 @@ export function settingsOf(options: PostgresOptions): Settings {
   const { table, listen = true, prepare, timeout, stateMax } = options;
   const isUrl = typeof listen === 'string' && /^postgres(ql)?:\/\//.test(listen);
   if (!isUrl && typeof listen !== 'boolean') {
-    throw badOption('listen', 'a URL, true or false', listen);
+    throw badOption('listen', 'a URL, true or false', shown(listen));
   }
   return {
     table: tableOf(table),
@@ -59,8 +59,14 @@ export function settingsOf(options: PostgresOptions): Settings {
 
 /** The name of the table, checked. */
 export function tableOf(given: unknown = TABLE): string {
+  // `$$` would end the text of `creation`
   const isName =
-    typeof given === 'string' && /^[a-z_][\w$]{0,62}(\.[a-z_][\w$]{0,62})?$/i.test(given);
+    typeof given === 'string' && /^(?!.*\$\$)[a-z_][\w$]{0,62}(\.[a-z_][\w$]{0,62})?$/i.test(given);
   if (isName) return given;
   throw badOption('table', 'a name of letters, digits and "_", or two with a dot', given);
+}
+
+/** What an error shows of a text that may be a URL: not its user and password. */
+export function shown(given: unknown): unknown {
+  return typeof given === 'string' ? given.replace(/\/\/.*@/s, '//…@') : given;
 }

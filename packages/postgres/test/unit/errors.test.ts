@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { failureOf, meaningOf } from '../../src/failures.js';
-import { tableSql } from '../../src/index.js';
+import { postgres, tableSql } from '../../src/index.js';
 import { channelOf } from '../../src/listening.js';
 import { Prepared } from '../../src/prepared.js';
 import { arrayOf, behind, escaped, unescaped } from '../../src/sql.js';
@@ -36,6 +36,35 @@ describe('an error of the server', () => {
       kind: 'refused',
       message: expect.stringMatching(/words of 42P01.*app\.t/),
     });
+  });
+});
+
+describe('a bad option', () => {
+  const messageOf = (run: () => unknown): string => {
+    try {
+      run();
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return '';
+  };
+  const url = 'mysql://app:secret@db/x';
+
+  it('is shown without the password of a URL', () => {
+    const pglite = { query: String, listen: String, waitReady: Promise.resolve() };
+    for (const run of [
+      () => postgres(url),
+      () => postgres('postgres://db', { listen: url }),
+      () => postgres(async () => [], { listen: url.replace('mysql', 'postgres') }),
+      () => postgres(pglite as never, { listen: url.replace('mysql', 'postgres') }),
+    ]) {
+      expect(messageOf(run)).toContain('//…@db/x');
+      expect(messageOf(run)).not.toContain('secret');
+    }
+  });
+
+  it('is a name of a table that would end its SQL', () => {
+    expect(messageOf(() => tableSql('a$$b'))).toContain('"table"');
   });
 });
 
