@@ -74,8 +74,8 @@ export const QUORUM: readonly Mutant[] = [
     edits: [
       quorum(
         'restarts',
-        'keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE',
-        'time - markedAt > FIRST_USE',
+        'if (!answers.some((one) => remembers(one))) {',
+        'if (!answers.some((one) => remembers(one) && isInUse(one))) {',
       ),
     ],
     world: 'quorum',
@@ -93,6 +93,12 @@ export const QUORUM: readonly Mutant[] = [
     ],
     world: 'quorum',
     seed: 6_000_735,
+  },
+  {
+    name: 'deleted keys count from the boot',
+    mistake: 'a server whose keys were deleted long after its boot votes at once',
+    edits: [quorum('restarts', 'isFirst ? running : Math.min(running, marked)', 'running')],
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'a partial server accepts long records',

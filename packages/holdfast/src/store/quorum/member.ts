@@ -10,6 +10,7 @@ import type { Micros } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import type { Deadlines, Timed } from '../deadlines.js';
 import type { Acceptor, GuardTerms, ServerStatus, Vote } from './acceptor.js';
+import type { Forgotten } from './restarts.js';
 
 const PROBE_MS = 1000;
 
@@ -68,6 +69,8 @@ export class Member {
   #lastAnswer = Number.NEGATIVE_INFINITY;
   /** The boot seen last, since when, and its uptime then, in ms. */
   #boot: { readonly name: string; readonly at: number; readonly ran: number } | undefined;
+  /** The same of its marker, and its age. */
+  #marker: { readonly name: string; readonly at: number; readonly ran: number } | undefined;
 
   constructor(acceptor: Acceptor, parts: MemberParts) {
     this.acceptor = acceptor;
@@ -139,9 +142,12 @@ export class Member {
     let answered: ServerStatus | undefined;
     const seen = async (acceptor: Acceptor): Promise<Vote> => {
       const status = await acceptor.check(terms);
-      const { boot: name, time, uptime } = status;
-      if (this.#boot?.name !== name) {
-        this.#boot = { name, at: this.#parts.clock.now(), ran: uptime };
+      const { boot: name, time, uptime, markedAt = time } = status;
+      const at = this.#parts.clock.now();
+      const marker = `${name} ${markedAt}`;
+      if (this.#boot?.name !== name) this.#boot = { name, at, ran: uptime };
+      if (this.#marker?.name !== marker) {
+        this.#marker = { name: marker, at, ran: Math.max(0, (time - markedAt) / 1000) };
       }
       answered = this.status = status;
       this.#parts.seen();
@@ -156,14 +162,13 @@ export class Member {
     return answered;
   }
 
-  /**
-   * How long the server runs, and how long this process has known that, by the clock of this
-   * process: a server's clock may be set after its boot.
-   */
-  get age(): { readonly running: number; readonly seen: number } {
-    const { clock } = this.#parts;
-    const { at, ran } = this.#boot ?? { at: clock.now(), ran: 0 };
-    return { running: ran + clock.now() - at, seen: clock.now() - at };
+  /** By the clock of this process: a server's clock may be set after its boot. */
+  get age(): Pick<Forgotten, 'running' | 'marked' | 'seen'> {
+    const now = this.#parts.clock.now();
+    const { at, ran } = this.#boot ?? { at: now, ran: 0 };
+    const marker = this.#marker ?? { at: now, ran: 0 };
+    const seen = now - marker.at;
+    return { running: ran + now - at, marked: marker.ran + seen, seen };
   }
 
   #note(vote: Vote, sent: number): void {

@@ -8,7 +8,7 @@
  *
  *     others                                     the server
  *     none ever accepted a value, all answer     votes `guard` ms after its boot
- *     none did, a majority answers               the same, not before `LONG_MS`, and is partial
+ *     none did, a majority answers               votes `LONG_MS` after its marker, and is partial
  *     a majority is whole, or all answer         votes when their records have ended
  *     a majority votes                           the same, and is partial
  *     else                                       does not vote
@@ -26,16 +26,18 @@ import {
   type ServerStatus,
 } from './acceptor.js';
 
-/** Servers that voted for less, in µs, may be in their first use. */
+/** A server that voted for less, in µs, may be in its first use. */
 const FIRST_USE: Micros = 10_000_000;
 /** Longer than a request is on its way, in ms. */
 export const REQUEST_MS = 5000;
 
-/** Times by the clock of this process. */
+/** Times in ms. */
 export interface Forgotten {
   readonly status: ServerStatus;
   readonly running: number;
-  /** In ms, since this process saw it without memory. */
+  /** Since a process first saw it without memory: its keys may be lost long after its boot. */
+  readonly marked: number;
+  /** The same, of this process and by its clock. */
   readonly seen: number;
 }
 
@@ -54,7 +56,7 @@ export type Verdict =
   | { readonly decision?: undefined; readonly left: number | undefined };
 
 export function verdictOf(
-  { status, running, seen }: Forgotten,
+  { status, running, marked, seen }: Forgotten,
   answers: readonly ServerStatus[],
   { majority, others, guard, now, latest }: RestartTerms,
 ): Verdict {
@@ -70,14 +72,18 @@ export function verdictOf(
   }
   if (!answers.some((one) => remembers(one))) {
     if (answers.length + 1 < majority) return { left: undefined };
-    const left = (partial ? Math.max(guard, LONG_MS) : guard) - running;
+    const isFirst = !partial && !answers.some((one) => isInUse(one));
+    const known = isFirst ? running : Math.min(running, marked);
+    const left = (partial ? Math.max(guard, LONG_MS) : guard) - known;
     return left > 0 ? { left } : { decision: { boot, from: 0, long: [], mark, partial } };
   }
   if (voters.length < majority && partial) return { left: undefined };
   const wait = voters.length < majority ? Math.max(PROMISE_MS, guard) : PROMISE_MS;
   const kept = Math.max(...answers.map(({ keeps }) => keeps));
-  if (seen < REQUEST_MS) {
-    return { left: REQUEST_MS - seen + Math.max(wait, (kept - now) / 1000) };
+  // processes may end soon; a clock may be set by a minute
+  const silent = Math.max(seen, marked - PROMISE_MS);
+  if (silent < REQUEST_MS) {
+    return { left: REQUEST_MS - silent + Math.max(wait, (kept - now) / 1000) };
   }
   const from = Math.max(latest + wait * 1000, kept);
   const long = longest(answers, from);
@@ -87,10 +93,13 @@ export function verdictOf(
   return { decision: { ...mostly, from: last, long: [] } };
 }
 
-/** True if it may have accepted values that another server forgot. */
-function remembers({ votesFrom, markedAt, time, keeps, long }: ServerStatus): boolean {
-  if (votesFrom === undefined || markedAt === undefined) return false;
-  return keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE;
+/** True if it has accepted values. */
+function remembers({ keeps, long }: ServerStatus): boolean {
+  return keeps > 0 || long.length > 0;
+}
+
+function isInUse({ votesFrom, markedAt, time }: ServerStatus): boolean {
+  return votesFrom !== undefined && markedAt !== undefined && time - markedAt > FIRST_USE;
 }
 
 function longest(answers: readonly ServerStatus[], from: Micros): LongRecord[] {

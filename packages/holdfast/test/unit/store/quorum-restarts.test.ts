@@ -6,6 +6,7 @@ import { QuorumStore } from '../../../src/store/quorum/quorum-store.js';
 import { Link } from '../../support/lossy-link.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
+const MARKER = 'holdfast:quorum';
 let clock: VirtualClock;
 let servers: MemoryAcceptor[];
 
@@ -188,6 +189,7 @@ describe('a quorum that too few servers know from its first use', () => {
   it('gives leases, and no latch until all servers have answered', async () => {
     const one = open();
     silent(one, 2);
+    await pass(181_000, one);
     expect(await granted(one, 'k', 0, 30_000)).toBe(true);
     await expect(countDown(one)).rejects.toMatchObject(refusal);
     expect(await granted(one, 'long')).toBe(false);
@@ -199,6 +201,7 @@ describe('a quorum that too few servers know from its first use', () => {
   it('gives no lease before the leases that it may have forgotten have ended', async () => {
     const one = open();
     silent(one, 2);
+    await pass(181_000, one);
     expect(await granted(one, 'k', 0, 60_000)).toBe(true);
     restart('loses', 0, 1);
     const end = clock.now() + 178_000;
@@ -227,6 +230,89 @@ describe('a quorum that too few servers know from its first use', () => {
     silent(other);
     expect(await countDown(other).catch(() => 'no answer')).not.toBe(2);
   });
+});
+
+describe('keys that are deleted long after the boot of their server', () => {
+  beforeEach(() => start(3));
+
+  it.each([
+    ['the other one got no value', (kind: string) => kind === 'accept'],
+    ['the other one is new', () => true],
+  ])('give no second lease if %s', async (_, isLost) => {
+    const [one, other] = [open(), open()];
+    const third = one.links[2] as Link;
+    third.fate = (kind) => (isLost(kind) ? 'lost' : 'arrives');
+    for (let at = 0; at < 200 && !(await granted(one, 'k', 0, 60_000)); at++) {
+      await clock.advance(1000);
+    }
+    const end = clock.now() + 60_000;
+    servers[1]?.empty();
+    silent(other, 0);
+    for (; clock.now() < end; await clock.advance(1000)) {
+      expect(await granted(other, 'k', 0, 30_000)).toBe(false);
+    }
+  });
+
+  it('leave time for a value that is on its way', async () => {
+    const [one, other] = [open(), open()];
+    await pass(12_000, one, other);
+    servers[1]?.empty();
+    await granted(other, 'k');
+    const marker = new MemoryAcceptor('s1', clock, 0, [servers[1] as MemoryAcceptor, MARKER]);
+    const votesFrom = async (): Promise<unknown> =>
+      (await marker.check({ durable: false })).votesFrom;
+    expect(await votesFrom()).toBeUndefined();
+    await pass(7000, other);
+    expect(await votesFrom()).toBeDefined();
+  });
+});
+
+describe('servers that start at different times', () => {
+  /** In ms, until a lock is granted. */
+  async function grantedAfter(process: Process): Promise<number> {
+    const began = clock.now();
+    while (clock.now() < began + 600_000 && !(await granted(process, 'k', 0, 30_000))) {
+      await clock.advance(1000);
+    }
+    return clock.now() - began;
+  }
+
+  beforeEach(() => start(3));
+
+  it('vote also beside one that never answers', async () => {
+    restart('loses', 0);
+    await clock.advance(20_000);
+    restart('loses', 1);
+    const one = open();
+    silent(one, 2);
+    expect(await grantedAfter(one)).toBeLessThan(185_000);
+  });
+
+  it('do not wait longer because one of them votes already', async () => {
+    for (const server of [0, 1, 2]) {
+      await clock.advance(20_000);
+      restart('loses', server);
+    }
+    expect(await grantedAfter(open())).toBeLessThan(61_000);
+  });
+});
+
+it('processes that end soon let a server without memory vote again', async () => {
+  start(3);
+  const one = open();
+  await pass(12_000, one);
+  silent(one, 0, 1, 2);
+  restart('loses', 1);
+  for (let at = 0; at < 30; at++) {
+    const next = open();
+    await pass(3000, next);
+    await clock.until(next.holdfast.close());
+    silent(next, 0, 1, 2);
+    await clock.advance(7000);
+  }
+  const last = open();
+  silent(last, 0);
+  expect(await granted(last, 'k')).toBe(true);
 });
 
 describe('a record that lasts for long', () => {
