@@ -83,12 +83,8 @@ if op == 'check' then
     end
     marker = redis.call('HMGET', KEYS[2], 'v', 's', 'k', 'f', 'p')
     if ARGV[3] == '1' then
-      if redis.call('ZCARD', KEYS[3]) <= ${LONG_MAX} then
-        long = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
-      else
-        local last = tonumber(redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2])
-        marker[3] = whole(math.max(last, tonumber(marker[3] or 0)))
-      end
+      -- one too many says that there are more
+      long = redis.call('ZRANGE', KEYS[3], ${-LONG_MAX - 1}, -1, 'WITHSCORES')
       local all = redis.call('HGETALL', KEYS[2])
       for i = 1, #all, 2 do
         if string.sub(all[i], 1, 2) == 'u:' then

@@ -234,16 +234,13 @@ export class MemoryAcceptor implements Acceptor {
     const boot = this.runId;
     if (this.about.role === 'master') this.#decide(boot, time, durable, decision);
     const marker = this.#marker;
-    const records = marker === undefined || !long ? [] : longOf(marker);
-    const isTooLong = records.length > LONG_MAX;
-    const until = isTooLong ? records.map(([, end]) => end) : [];
     return {
       ...{ ...this.about, time, runId: boot, boot },
       ...{ votesFrom: marker?.votesFrom, markedAt: marker?.setAt, mark: marker?.mark ?? 0 },
       partial: marker?.partial ?? false,
       uptime: Math.floor((this.#clock.now() - this.#server.bootedAt) / 1000) * 1000,
-      keeps: Math.max(marker?.keeps ?? 0, ...until),
-      long: isTooLong ? [] : records,
+      keeps: marker?.keeps ?? 0,
+      long: marker === undefined || !long ? [] : longOf(marker),
     };
   }
 
@@ -324,5 +321,6 @@ function stays(
 }
 
 function longOf({ long, unknown }: Marker): LongRecord[] {
-  return [...long, ...unknown];
+  const latest = [...long].sort(([, one], [, other]) => one - other).slice(-LONG_MAX - 1);
+  return [...latest, ...unknown];
 }

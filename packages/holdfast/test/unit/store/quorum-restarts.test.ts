@@ -1,8 +1,10 @@
 /** Servers of a quorum that restart without their memory, or with an older one. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast } from '../../../src/index.js';
+import { LONG_MAX } from '../../../src/store/quorum/acceptor.js';
 import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
 import { QuorumStore } from '../../../src/store/quorum/quorum-store.js';
+import { verdictOf } from '../../../src/store/quorum/restarts.js';
 import { Link } from '../../support/lossy-link.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
@@ -313,6 +315,29 @@ it('processes that end soon let a server without memory vote again', async () =>
   const last = open();
   silent(last, 0);
   expect(await granted(last, 'k')).toBe(true);
+});
+
+describe('more long records than are named', () => {
+  it('keep a server that does not know them from accepting others', async () => {
+    const server = servers[0] as MemoryAcceptor;
+    const { boot } = await server.check({ durable: false });
+    const decided = { boot, from: 0, mark: 0, long: [], partial: false };
+    await server.check({ durable: false, decision: decided });
+    const value = { ballot: '1', next: '2', value: 'v', messages: [], fence: 0, grows: true };
+    const now = clock.wall() * 1000;
+    for (let at = 0; at <= LONG_MAX; at++) {
+      await server.accept(`k${at}`, { ...value, now, keep: 3_600_000 });
+    }
+    const other = await server.check({ durable: false, long: true });
+    const partial = { ...other, boot: 'partial', partial: true, keeps: 0, long: [] };
+    const aged = { running: 1e9, marked: 1e9, seen: 1e9 };
+    const terms = { majority: 2, others: 2, guard: 60_000, now, latest: now };
+    const none = { ...partial, boot: 'none' };
+    expect(verdictOf({ status: partial, ...aged }, [other, none], terms).decision).toBe(undefined);
+    const forgot = { ...partial, partial: false, votesFrom: undefined };
+    const { decision } = verdictOf({ status: forgot, ...aged }, [other, none], terms);
+    expect(decision?.from).toBe(now + 3_600_000_000);
+  });
 });
 
 describe('a record that lasts for long', () => {
