@@ -1,6 +1,6 @@
 /**
  * The script of an acceptor; `acceptor.ts` says why. The replication id names the boot: a server
- * takes a new one when it starts as a master or becomes one.
+ * takes a new one when it starts as a master or becomes one, and when its first replica connects.
  *
  * Ballots are decimal texts of equal length, and compare as texts: 16 digits of the time, then the
  * proposer.
@@ -8,7 +8,7 @@
  *     KEYS   1 the record: hash p (promised ballot), o (the process that will use it: secret and
  *              channel, '' or '-'), b (ballot of the value), v (value), n (number and length of
  *              the texts left for the owner), l1, l2 ... (these texts: commands, one a line)
- *            2 the marker: hash r (boot), s (time at which it was set or decided), v (time from
+ *            2 the marker: hash r (boot), i (run id), s (time at which it was set or decided), v (time from
  *              which the server votes; absent: not decided), p (present: partial), k (time until
  *              which it keeps records that are not long), f (mark of fences), u:KEY (time until
  *              which it does not vote for a key)
@@ -58,7 +58,7 @@ end
 local t = redis.call('TIME')
 local function whole(number) return string.format('%.0f', number) end
 if op == 'check' then
-  local info = redis.call('INFO', 'server', 'replication', 'cluster', 'memory')
+  local info = redis.call('INFO', 'server', 'replication', 'cluster', 'memory', 'stats')
   local function field(name)
     return string.match(info, '[\\r\\n]' .. name .. ':([^\\r\\n]*)') or ''
   end
@@ -68,9 +68,14 @@ if op == 'check' then
   local long, marker = {}, {}
   local at = whole(t[1] * 1000000 + t[2])
   if role == 'master' then
-    if redis.call('HGET', KEYS[2], 'r') ~= boot then
+    local r, i = unpack(redis.call('HMGET', KEYS[2], 'r', 'i'))
+    local run = field('run_id')
+    if i == run and field('total_net_repl_input_bytes') == '0' then
+      -- it has copied no other memory
+      redis.call('HSET', KEYS[2], 'r', boot)
+    elseif r ~= boot then
       if ARGV[2] ~= '1' then redis.call('DEL', KEYS[2], KEYS[3]) end
-      redis.call('HSET', KEYS[2], 'r', boot, 's', at)
+      redis.call('HSET', KEYS[2], 'r', boot, 'i', run, 's', at)
     end
     local v, p, f = unpack(redis.call('HMGET', KEYS[2], 'v', 'p', 'f'))
     if ARGV[2] == '1' and not v then
