@@ -8,10 +8,10 @@
  *     KEYS   1 the record: hash p (promised ballot), o (the process that will use it: secret and
  *              channel, '' or '-'), b (ballot of the value), v (value), n (number and length of
  *              the texts left for the owner), l1, l2 ... (these texts: commands, one a line)
- *            2 the marker: hash r (boot), i (run id), s (time at which it was set or decided), v (time from
- *              which the server votes; absent: not decided), p (present: partial), k (time until
- *              which it keeps records that are not long), f (mark of fences), u:KEY (time until
- *              which it does not vote for a key)
+ *            2 the marker: hash r (boot), i (run id), s (time at which it was set or decided), v
+ *              (time from which the server votes; absent: not decided), p (present: partial), k
+ *              (time until which it keeps records that are not long), f (mark of fences), u:KEY
+ *              (time until which it does not vote for a key)
  *            3 the long records: sorted set of keys, by the time until which they are kept
  *     ARGV   'check', durable 0 or 1, long records wanted 0 or 1, then of a decision: boot, time
  *              from which the server votes, mark of fences, partial 0 or 1, then keys and times in
