@@ -2,8 +2,8 @@
  * By how much longer replies take than the fastest one: the load of the server, the network and
  * this event loop together.
  *
- * While hand-offs take longer, a waiter that asks as often asks more often for each of them, so the
- * poll period grows with this delay until the first fast reply.
+ * The poll period grows with this delay until the first fast reply: otherwise a slow hand-off would
+ * cost more polls.
  */
 
 /** The part of a new measurement in the mean. */

@@ -6,9 +6,8 @@
  *        |                                    \--- replaced -------+--------/
  *        ^--------------- no waiter for `linger` and no warmUp ---/
  *
- * A connection may die silently, or have old settings, such as a password. So the channel is
- * replaced, with the client's present settings, when a message to itself does not arrive, and when
- * it was down for some time.
+ * A connection may die silently, or have an old password. So the channel is replaced when a message
+ * to itself does not arrive, and when it was down for some time.
  *
  * While the channel is not up, requests name none and their grants are found by polling (I5). Each
  * time it comes up, every waiter repeats its request, because pushes may be lost.

@@ -14,7 +14,7 @@ import type { GateWaiter } from './gate-waiter.js';
 
 /** The store must have passed an expected end. */
 const PAST_END_MS = 1;
-/** The pauses after polls without an answer: the push may be lost too. */
+/** After polls without an answer. */
 const AGAIN = growing(100, 5000);
 /** The polls of all processes in a claim window, while no period is the longest. */
 const POLLS = 64;

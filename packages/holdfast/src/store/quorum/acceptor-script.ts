@@ -70,8 +70,9 @@ if op == 'check' then
   if role == 'master' then
     local r, i = unpack(redis.call('HMGET', KEYS[2], 'r', 'i'))
     local run = field('run_id')
-    if i == run and field('total_net_repl_input_bytes') == '0' then
-      -- it has copied no other memory
+    local copied = field('total_net_repl_input_bytes') ~= '0'
+      or string.find(field('master_replid2'), '[^0]')
+    if r ~= boot and i == run and not copied then
       redis.call('HSET', KEYS[2], 'r', boot)
     elseif r ~= boot then
       if ARGV[2] ~= '1' then redis.call('DEL', KEYS[2], KEYS[3]) end

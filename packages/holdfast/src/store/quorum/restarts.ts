@@ -26,16 +26,16 @@ import {
   type ServerStatus,
 } from './acceptor.js';
 
-/** A server that voted for less, in µs, may be in its first use. */
+/** A first use may be so young, in µs. */
 const FIRST_USE: Micros = 10_000_000;
-/** Longer than a request is on its way, in ms. */
+/** A request is on its way for less, in ms. */
 export const REQUEST_MS = 5000;
 
 /** Times in ms. */
 export interface Forgotten {
   readonly status: ServerStatus;
   readonly running: number;
-  /** Since a process first saw it without memory: its keys may be lost long after its boot. */
+  /** Since a process saw it without memory. */
   readonly marked: number;
   /** The same, of this process and by its clock. */
   readonly seen: number;
