@@ -53,8 +53,7 @@ export const QUORUM: readonly Mutant[] = [
         'return marker;',
       ),
     ],
-    world: 'quorum',
-    seed: 1508,
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'servers without memory know the past',
@@ -91,8 +90,7 @@ export const QUORUM: readonly Mutant[] = [
       quorum('restarts', 'Math.max(guard, LONG_MS)', 'guard'),
       quorum('restarts', 'long: [], mark, partial } };', 'long: [], mark, partial: false } };'),
     ],
-    world: 'quorum',
-    seed: 6_000_735,
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'deleted keys count from the boot',
