@@ -86,13 +86,14 @@ describe.concurrent('demo', { timeout: paced(60_000) }, () => {
   });
 
   it.each([
-    ['no-lock', /✗ [1-9]\d* overlaps? seen by the resource/],
-    ['early-release', /✗ taken over [\d.]+ ms BEFORE the lease ended/],
-    ['no-fence', /✗ the late write with the old fence was refused/],
-  ])('fails with the fault %s', async (fault, line) => {
+    // on a busy machine, the fences of holders at the same time are in any order: one more check
+    ['no-lock', /✗ [1-9]\d* overlaps? seen by the resource/, [2, 3]],
+    ['early-release', /✗ taken over [\d.]+ ms BEFORE the lease ended/, [2]],
+    ['no-fence', /✗ the late write with the old fence was refused/, [2]],
+  ])('fails with the fault %s', async (fault, line, failures) => {
     const { code, output } = await run([], fault);
     expect(output).toMatch(line);
-    expect(output.match(/✗/g), output).toHaveLength(2);
+    expect(failures, output).toContain(output.match(/✗/g)?.length);
     expect(code).toBe(1);
   });
 

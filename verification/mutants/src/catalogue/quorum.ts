@@ -53,7 +53,8 @@ export const QUORUM: readonly Mutant[] = [
         'return marker;',
       ),
     ],
-    elsewhere: 'the tests of restarts of a quorum',
+    world: 'quorum',
+    seed: 63,
   },
   {
     name: 'servers without memory know the past',
