@@ -198,7 +198,7 @@ export class PollQueues {
     }
     const looks: Promise<number>[] = [];
     for (let from = 0; from < polled.length; from += POLL_MAX) {
-      looks.push(this.#look(queue, polled.slice(from, from + POLL_MAX)));
+      looks.push(this.#look(queue, polled.slice(from, from + POLL_MAX), period));
     }
     const pause = Math.min(...(await Promise.all(looks)));
     // a waiter that came meanwhile polls in its own period
@@ -210,7 +210,11 @@ export class PollQueues {
   }
 
   /** One command for some waiters. Resolves to the allowed pause. */
-  async #look(queue: PollQueue, polled: readonly Acquisition[]): Promise<number> {
+  async #look(
+    queue: PollQueue,
+    polled: readonly Acquisition[],
+    usualPeriod: number,
+  ): Promise<number> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
     const { retention } = settings;
@@ -218,7 +222,7 @@ export class PollQueues {
     const patience = replyDelay.patience(usual);
     // without pushes, a store ends no pause
     const mayRest = wake.channel !== '' || (wake.mute && !queue.asleep);
-    const period = mayRest ? Math.floor(replyDelay.period(this.#usual(queue.acquisitions()))) : 0;
+    const period = mayRest ? usualPeriod : 0;
     const sent = suspend.moment();
     telemetry.pollings += 1;
     const connection = requests.connection();
