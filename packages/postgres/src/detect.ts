@@ -2,7 +2,7 @@
 import { Connection } from './connection.js';
 import type { Driver, Opener, Row } from './driver.js';
 import { badOption } from 'holdfast/register';
-import { type Settings, shown } from './options.js';
+import type { Settings } from './options.js';
 import { Prepared } from './prepared.js';
 import {
   functionDriver,
@@ -37,13 +37,13 @@ const EXPECTED =
   'a Pool or a Client of pg, a client of postgres.js, PGlite, a URL, or a function (text, values)';
 
 const noUrl = (listen: string, client: string): Error =>
-  badOption('listen', `left out for ${client}`, shown(listen));
+  badOption('listen', `left out for ${client}`, listen);
 
 /** @param option the name of the argument, for errors */
 export function driverFor(given: unknown, settings: Settings, option = 'client'): Driver {
   const { timeout, listen } = settings;
   if (typeof given === 'string') {
-    if (!/^postgres(ql)?:\/\//.test(given)) throw badOption(option, EXPECTED, shown(given));
+    if (!/^postgres(ql)?:\/\//.test(given)) throw badOption(option, EXPECTED, given);
     return pgDriver(sourceFrom({ connectionString: given }), settings);
   }
   if (typeof given === 'function') {

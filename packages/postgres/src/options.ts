@@ -46,7 +46,7 @@ export function settingsOf(options: PostgresOptions): Settings {
   const { table, listen = true, prepare, timeout, stateMax } = options;
   const isUrl = typeof listen === 'string' && /^postgres(ql)?:\/\//.test(listen);
   if (!isUrl && typeof listen !== 'boolean') {
-    throw badOption('listen', 'a URL, true or false', shown(listen));
+    throw badOption('listen', 'a URL, true or false', listen);
   }
   return {
     table: tableOf(table),
@@ -64,9 +64,4 @@ export function tableOf(given: unknown = TABLE): string {
     typeof given === 'string' && /^(?!.*\$\$)[a-z_][\w$]{0,62}(\.[a-z_][\w$]{0,62})?$/i.test(given);
   if (isName) return given;
   throw badOption('table', 'a name of letters, digits and "_", or two with a dot', given);
-}
-
-/** What an error shows of a text that may be a URL: not its user and password. */
-export function shown(given: unknown): unknown {
-  return typeof given === 'string' ? given.replace(/\/\/.*@/s, '//…@') : given;
 }

@@ -119,7 +119,8 @@ const SHOWN_MAX = 40;
 
 function show(value: unknown): string {
   if (typeof value === 'string') {
-    return quote(value, SHOWN_MAX);
+    // no password
+    return quote(value.replace(/\/\/.*@/s, '//…@'), SHOWN_MAX);
   }
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value) ? 'an array' : 'an object';
