@@ -135,7 +135,8 @@ async function once(scene: Scene, change: Change): Promise<void> {
   await Promise.all(judging);
   await end();
   await deployment.settled().catch(trouble('the replicas did not connect again'));
-  await holder.ready();
+  const patience = { within: SERVED_MS, every: 50, what: 'the holder reaches its store' };
+  await until(() => holder.ready().then(() => true), patience);
 }
 
 /** A lease; right after a change the master may not grant yet. */
