@@ -17,9 +17,9 @@ let measuredAt = 0;
 
 /**
  * The time that some work of this process takes, as a multiple of its processor time. It may fall
- * into a calm moment, so the load of the last minute counts too.
+ * into a calm moment, so the load of the last minute counts too. At most {@link MOST}.
  */
-function measured(): number {
+export function measuredPace(): number {
   const start = performance.now();
   const before = process.cpuUsage();
   let used = 0;
@@ -38,7 +38,7 @@ function measured(): number {
  */
 export function paced(ms: number): number {
   if (pace === undefined) {
-    pace = measured();
+    pace = measuredPace();
     measuredAt = performance.now();
   }
   return Math.ceil(ms * pace);

@@ -1,12 +1,13 @@
 /** Waiting for a state instead of a fixed time; percentiles of measurements. */
-import { MOST } from './pace.js';
+import { measuredPace, MOST } from './pace.js';
 
 /** How long to wait for a state, and how often to check it. */
 export interface Patience {
   /**
    * Milliseconds until the wait fails. Default 20,000: a busy machine starts a program late. The
-   * time by which pauses between checks end late does not count: this process had no processor. At
-   * most, a wait lasts six times as long.
+   * time by which pauses between checks end late does not count: this process had no processor. If
+   * the machine is busy when they have passed, other processes get more time too. At most, a wait
+   * lasts six times as long.
    */
   within?: number;
   /** Milliseconds between two checks. Default 5. */
@@ -50,6 +51,7 @@ export async function until<T>(
   const start = performance.now();
   let last: unknown;
   let late = 0;
+  let pace = 0;
   for (let checks = 1; ; checks++) {
     try {
       const value = await predicate();
@@ -59,9 +61,11 @@ export async function until<T>(
       last = error;
     }
     const paused = performance.now();
-    if (paused - start >= within + Math.min(late, (MOST - 1) * within)) {
+    const isOver = paused - start >= within + Math.min(late, (MOST - 1) * within);
+    if (isOver && pace === 0) pace = measuredPace();
+    if (isOver && paused - start >= pace * within) {
       const seen = last instanceof Error ? `threw: ${last.message}` : `returned: ${show(last)}`;
-      const how = `${checks} checks, ${Math.round(late)} ms late`;
+      const how = `${checks} checks, ${Math.round(late)} ms late, pace ${pace.toFixed(1)}`;
       const message = `not within ${within} ms (${how}): ${what}\nthe last check ${seen}`;
       throw new Error(message, { cause: last });
     }
