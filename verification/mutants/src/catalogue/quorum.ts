@@ -97,7 +97,8 @@ export const QUORUM: readonly Mutant[] = [
     name: 'deleted keys count from the boot',
     mistake: 'a server whose keys were deleted long after its boot votes at once',
     edits: [quorum('restarts', 'isFirst ? running : Math.min(running, marked)', 'running')],
-    elsewhere: 'the tests of restarts of a quorum',
+    world: 'quorum',
+    seed: 34,
   },
   {
     name: 'a partial server accepts long records',

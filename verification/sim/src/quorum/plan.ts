@@ -31,6 +31,11 @@ export interface QuorumPlan {
   /** Any number of servers may be silent at a time, for up to `silence` ms each. */
   readonly mute: boolean;
   readonly silence: number;
+  /**
+   * A minority is out of reach before it accepts anything, for this many ms, and comes back when
+   * the keys of others are deleted; 0: never.
+   */
+  readonly absent: number;
   /** A server saves a snapshot before each fault. */
   readonly saves: boolean;
   /** Nothing is lost and nothing fails: the order of the calls is judged. */
@@ -50,6 +55,7 @@ export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): Q
   return {
     ...plan,
     retention,
+    absent: plan.durable ? 0 : plan.absent,
     wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)),
   };
 }
@@ -59,7 +65,8 @@ function orderly(seed: number): Partial<QuorumPlan> {
   const network = calm(seed);
   const terms = isRoomy(seed) ? roomy({ network }) : { ttl: 1500, claimWindow: 300 };
   const usual = { processes: 3, pause: 60, ms: 10_000 };
-  return { ...usual, ...terms, network, servers: 3, mute: false, orderly: true };
+  const never = { mute: false, absent: 0 };
+  return { ...usual, ...terms, ...never, network, servers: 3, orderly: true };
 }
 
 function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
@@ -95,5 +102,6 @@ function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
     localHandOffs: random.pick([0, 4, 100]),
     saves: random.chance(0.5),
     orderly: false,
+    absent: mute && random.chance(0.2) ? random.whole(1000, 8000) : 0,
   };
 }

@@ -5,8 +5,8 @@
  * At any time at most a minority of the servers is at fault: without its memory (restarted empty,
  * restarted from an older snapshot, or emptied), or with a wrong clock, which steps or is off by up
  * to a day all the time. In some plans those that are frozen or cut off count too; in others any
- * number is silent for a while beside those at fault. Processes of two prefixes use the same
- * servers in some plans. It asserts:
+ * number is silent for a while beside those at fault, or has missed all values so far. Processes of
+ * two prefixes use the same servers in some plans. It asserts:
  *
  * - `belief`: the leases in which processes believe fit the capacity (I1, I7);
  * - `fence`: a grant's fence is above all earlier ones (I2);
@@ -58,6 +58,8 @@ export class QuorumWorld {
   #lives = 0;
   /** True if a server restarts at the next moment that is bad for it. */
   #armed = false;
+  /** True after a server has accepted a value. */
+  #began = false;
   /** The server whose clock steps. */
   readonly #stepping: Node;
 
@@ -70,6 +72,7 @@ export class QuorumWorld {
     this.nodes = Array.from({ length: plan.servers }, (_, at) => {
       const rate = 1 + rates.between(-1e-4, 1e-4);
       return new Node(at, rate, library, this.scheduler, (server, key, ballot, value) => {
+        if (!this.#began) this.#begin(server);
         const isChosen = this.chosen.accepted(server, key, ballot, value, this.time);
         if (isChosen && plan.orderly) this.#changed(key);
         if (isChosen && this.#armed) this.scheduler.after(STALE_MS, () => this.#worst(key, ballot));
@@ -220,6 +223,29 @@ export class QuorumWorld {
       if (!node.weak(this.time) && random.chance(0.5)) {
         node.cutUntil = scheduler.now + random.spread(10, this.plan.silence);
       }
+    }
+  }
+
+  /** The first value is accepted: a minority is out of reach before it gets one. */
+  #begin(first: number): void {
+    const { absent } = this.plan;
+    this.#began = true;
+    if (absent === 0) return;
+    const { nodes, scheduler } = this;
+    const away = nodes.toSpliced(first, 1).slice(0, Math.floor(nodes.length / 2));
+    for (const node of away) node.cutUntil = scheduler.now + absent;
+    scheduler.after(absent, () => this.#back(away));
+  }
+
+  /**
+   * Servers without records are back. Of the others, as many as may lose their keys, and the rest
+   * is silent.
+   */
+  #back(away: readonly Node[]): void {
+    const { nodes, scheduler, plan } = this;
+    for (const node of nodes.filter((one) => !away.includes(one))) {
+      if (this.#mayFail(node)) node.empty();
+      else node.cutUntil = scheduler.now + plan.silence;
     }
   }
 
