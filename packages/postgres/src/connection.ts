@@ -11,6 +11,7 @@
  */
 import type { Driver, Kind, Opener, Row, Session } from './driver.js';
 import { isReadOnly, NoAnswer } from './failures.js';
+import { isOfStandby } from './sql.js';
 
 interface Statement {
   readonly text: string;
@@ -99,7 +100,7 @@ export class Connection implements Driver {
       (rows) => {
         session.busy?.(false);
         if (this.#asked !== one) return;
-        if (rows[0]?.['standby'] === 'true') this.#endUsed();
+        if (isOfStandby(rows)) this.#endUsed();
         one.resolve(rows);
         this.#next();
       },

@@ -43,7 +43,7 @@ interface Channel {
   /** Called when a message to itself arrives. */
   echoed: () => void;
   /** The connection that listens on it. */
-  session?: Session;
+  session: Session | undefined;
 }
 
 export class Listening {
@@ -70,7 +70,7 @@ export class Listening {
 
   /** Resolves when messages of the channel arrive. */
   async listen(name: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
-    const channel: Channel = { listener, echoed: () => undefined };
+    const channel: Channel = { listener, echoed: () => undefined, session: undefined };
     this.#channels.set(name, channel);
     try {
       await (this.#kept ??= this.#keep());
@@ -118,6 +118,9 @@ export class Listening {
     });
     const close = async (isLost: boolean): Promise<void> => {
       if (this.#session === session) this.#session = undefined;
+      for (const channel of this.#channels.values()) {
+        if (channel.session === session) channel.session = undefined;
+      }
       await session.end(isLost);
     };
     try {
@@ -132,11 +135,18 @@ export class Listening {
 
   /** Begins to listen, and waits for a message to itself. */
   async #attach(name: string, channel: Channel, session: Session): Promise<void> {
+    const isClosed = (): boolean => !this.#channels.has(name);
     await within(ECHO_MS, session.query(`LISTEN ${name}`, []));
-    await this.#echo(name, channel);
+    if (!isClosed()) await this.#echo(name, channel);
     // not before: behind a pooler, a session of another program would keep it
     if (this.#isApart) await within(ECHO_MS, session.query(announced(name), []));
     channel.session = session;
+    if (isClosed()) await this.#detach(name, session);
+  }
+
+  async #detach(name: string, session: Session): Promise<void> {
+    const texts = [`UNLISTEN ${name}`, ...(this.#isApart ? [withdrawn(name)] : [])];
+    for (const text of texts) await session.query(text, []).catch(() => undefined);
   }
 
   async #echo(name: string, channel: Channel): Promise<void> {
@@ -158,8 +168,9 @@ export class Listening {
     // its message to itself would find it no more
     channel.echoed();
     if (this.#channels.size > 0) {
-      const texts = [`UNLISTEN ${name}`, ...(this.#isApart ? [withdrawn(name)] : [])];
-      for (const text of texts) await this.#session?.query(text, []).catch(() => undefined);
+      // perhaps one that is still being opened for the other channels
+      const session = channel.session ?? this.#session;
+      if (session !== undefined) await this.#detach(name, session);
       return;
     }
     const kept = this.#kept;

@@ -32,6 +32,7 @@ import {
   arrayOf,
   behind,
   escaped,
+  isOfStandby,
   OVERTAKING,
   quoted,
   SCAN_ROWS,
@@ -173,7 +174,7 @@ export class PostgresRegister implements Register {
       only !== undefined && names.length === 1
         ? await this.#query(this.#sql.read, [only], 'often')
         : await this.#query(this.#sql.readMany, [arrayOf(names)]);
-    if (rows[0]?.['standby'] === 'true') throw standby();
+    if (isOfStandby(rows)) throw standby();
     const found = new Map(rows.map((row) => [Number(row['n'] ?? 1), row]));
     return keys.map((_, at) => versionedOf(found.get(at + 1) as Row));
   }
@@ -191,7 +192,7 @@ export class PostgresRegister implements Register {
       if (meaningOf(error) === 'lost') return this.#reads.add(key);
       throw failureOf(error, this.#table);
     }
-    if (row['standby'] === 'true') throw standby();
+    if (isOfStandby([row])) throw standby();
     if (row['guarded'] !== 'true') return versionedOf(row);
     return { ...versionedOf({ ...row, forget_at: `${Number.MAX_SAFE_INTEGER}` }), heldBack: true };
   }

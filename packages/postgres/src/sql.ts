@@ -10,6 +10,8 @@
  *   `FOR KEY SHARE` of a guard: see guard.ts.
  */
 
+import type { Row } from './driver.js';
+
 /** The default of the option `table`. */
 export const TABLE = 'holdfast_locks';
 
@@ -18,6 +20,11 @@ export const SCAN_ROWS = 500;
 
 /** The digit of a UUID that marks the version of an `overtake`; of a random one it is 4. */
 export const OVERTAKING = '8';
+
+const STANDBY = 'pg_is_in_recovery()::text AS standby';
+
+/** True if a read was answered by a standby, which may be behind. */
+export const isOfStandby = ([first]: readonly Row[]): boolean => first?.['standby'] === 'true';
 
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text AS time';
 
@@ -89,7 +96,7 @@ ON CONFLICT DO NOTHING RETURNING ${CLOCK}`;
     updateAndTellMany: andTellMany(update),
     grantAndTellMany: andTellMany(grant),
     read: `SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CLOCK},
-  pg_is_in_recovery()::text AS standby
+  ${STANDBY}
 FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text`,
     // a lock against other writers, so the second one can only miss because of a guard
     readHeld: `WITH writable AS MATERIALIZED (
@@ -98,14 +105,14 @@ FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text`,
   SELECT key FROM ${table} WHERE key IN (SELECT key FROM writable) FOR UPDATE SKIP LOCKED
 )
 SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CLOCK},
-  pg_is_in_recovery()::text AS standby, (w.key IS NOT NULL AND f.key IS NULL)::text AS guarded
+  ${STANDBY}, (w.key IS NOT NULL AND f.key IS NULL)::text AS guarded
 FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text
 LEFT JOIN writable AS w ON true LEFT JOIN free AS f ON true`,
     overtake: `UPDATE ${table} SET version = $2::text::uuid
 WHERE key = $1::text AND substr(version::text, 15, 1) <> '${OVERTAKING}'
 RETURNING state, version::text AS version, forget_at::text AS forget_at, ${CLOCK}`,
     readMany: `SELECT a.n::text AS n, l.state, l.version::text AS version,
-  l.forget_at::text AS forget_at, ${CLOCK}, pg_is_in_recovery()::text AS standby
+  l.forget_at::text AS forget_at, ${CLOCK}, ${STANDBY}
 FROM unnest($1::text::text[]) WITH ORDINALITY AS a(key, n)
 LEFT JOIN ${table} AS l ON l.key = a.key`,
     swapMany: swapMany(table),
