@@ -78,8 +78,9 @@ function bodyOf(text: string): ErrorBody | undefined {
   }
 }
 
-/** An answer that is not of etcd, but perhaps of a proxy. */
+/** An answer that is not of etcd, but perhaps of a proxy, which limits the rate of requests. */
 function ofStatus(status: number): Meaning {
+  if (status === 429) return { kind: 'transient', elsewhere: true };
   return { kind: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'unanswered' };
 }
 

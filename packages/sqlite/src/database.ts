@@ -51,11 +51,13 @@ export class Database {
   /**
    * Runs statements, again if the file is locked. They must not leave a transaction open.
    * @param run gets the open file and the time, in microseconds
+   * @param mayOpen false: rejects if the file is closed
    */
-  async run<T>(run: (open: Open, time: number) => T): Promise<T> {
+  async run<T>(run: (open: Open, time: number) => T, mayOpen = true): Promise<T> {
     this.#client ??= await this.#terms.load();
     const end = performance.now() + this.#terms.timeout;
     for (let attempt = 0; ; attempt++) {
+      if (!mayOpen && this.#open === undefined) throw new Error(`${this.path} is closed`);
       const result = this.#attempt(run, performance.now() >= end);
       if (result !== BUSY) return result;
       this.#waiting += 1;

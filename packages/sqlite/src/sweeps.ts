@@ -22,6 +22,7 @@ export class Sweeps {
   }
 
   async #next(database: Database): Promise<void> {
+    // the last instance may have closed the file since
     await database.run(({ statements, transaction }, time) => {
       const rows = statements.sweepable.all(this.#after) as Pick<Row, 'key' | 'forgetAt'>[];
       const old = rows.filter(({ forgetAt }) => forgetAt <= time);
@@ -31,6 +32,6 @@ export class Sweeps {
         });
       }
       this.#after = rows.length < ROWS ? '' : (rows.at(-1)?.key ?? '');
-    });
+    }, false);
   }
 }

@@ -44,6 +44,11 @@ describe('an error of etcd', () => {
     expect(refusal(at, 502, '<html>Bad Gateway</html>')).toMatchObject({ kind: 'unanswered' });
   });
 
+  it('of a proxy that limits the rate of requests lets another endpoint try', () => {
+    const limited = { kind: 'transient', elsewhere: true };
+    expect(refusal(at, 429, 'Too Many Requests')).toMatchObject(limited);
+  });
+
   it('of a connection that was never made lets another endpoint try', () => {
     const failed = (code: string): TypeError =>
       new TypeError('fetch failed', {

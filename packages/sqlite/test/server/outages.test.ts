@@ -29,6 +29,19 @@ async function opened(path: string): Promise<Handle> {
   return handle;
 }
 
+it('a removal of old rows does not open a file again that was closed meanwhile', async () => {
+  const file = folder.file();
+  const register = folder.register(file, { listen: false });
+  const change = { state: 'x', forgetAt: 0, messages: [] };
+  // so many new rows begin a removal in the next turn
+  const swapped = Array.from({ length: 200 }, (_, at) => register.swap(`${at}`, '0', change));
+  await Promise.all(swapped);
+  await register.close();
+  rmSync(file);
+  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  expect(existsSync(file)).toBe(false);
+});
+
 describe('another program keeps the file locked', () => {
   it('for a while: the call waits for it, and the event loop goes on', async () => {
     const file = folder.file();
