@@ -32,6 +32,7 @@ export type FindingCode =
   | 'no-pushes'
   | 'no-spare-server'
   | 'not-independent'
+  | 'not-voting'
   | 'old-server'
   | 'open-slots'
   | 'other-prefix'

@@ -5,7 +5,7 @@ export interface ServerInfo {
   /**
    * - `agreed`: it agreed to the last request, or was not asked yet.
    * - `promised`: it had promised a greater ballot to another process.
-   * - `restarted`: it lost its memory, so it does not vote for a while.
+   * - `restarted`: it has no memory of earlier votes, and does not vote for a while.
    * - `late`: it did not answer in time.
    * - `failed`: it could not be reached, or answered with an error.
    */

@@ -1,10 +1,12 @@
 /** The doctor examines each member of a quorum and each master of a cluster, and compares them. */
 import {
   makeClockShim,
+  paced,
   type Server,
   startCluster,
   startProxy,
   startReplicated,
+  until,
 } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport, QuorumOptions } from '../../src/index.js';
@@ -85,6 +87,33 @@ describe('a quorum', () => {
       `no-pushes ${proxy.host}:${proxy.port}`,
       `missing-right ${three.host}:${three.port} +subscribe`,
     ]);
+  });
+
+  it('with a member that does not vote', { timeout: paced(120_000) }, async () => {
+    const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+    const servers = await Promise.all(hosts.map((host) => start([], { bind: bindOf(host) })));
+    const places = hosts.map((host, at) => ({ host, port: (servers[at] as Server).port }));
+    const opening = Promise.all(places.map((place) => openClient('ioredis-6', place)));
+    const holdfast = await made.across(opening, TERMS, { restartGuard: 1 });
+    const used = (): Promise<boolean> => holdfast.mutex('k').run(async () => true);
+    const found = async (): Promise<string[][]> => {
+      const { findings } = await holdfast.doctor();
+      return findings.map(({ code, server, evidence }) => [code, server, evidence]);
+    };
+    // a control: nothing is found before the first use, and while all vote
+    expect(await found()).toEqual([]);
+    await until(used);
+    // a server that was seen after the first grant votes a minute later
+    await until(async () => (await found()).length === 0, { within: 90_000 });
+    await servers[1]?.command('FLUSHALL');
+    const address = `127.0.0.2:${servers[1]?.port}`;
+    expect(await found()).toEqual([
+      ['not-voting', address, 'no process has seen it so'],
+      ['no-spare-server', '', '2 of 3 members answer and vote, 2 are needed'],
+    ]);
+    await until(
+      async () => (await used()) && / votes in \d+ s$/.test((await found())[0]?.[2] ?? ''),
+    );
   });
 
   it('with clocks that differ, and with a member that is down', async () => {

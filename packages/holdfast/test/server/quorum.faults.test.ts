@@ -278,7 +278,7 @@ describe('at the first use', () => {
       },
     );
     const error = await failure(holdfast.mutex(freshKey()).acquire(), 'HOLDFAST_UNREACHABLE');
-    expect(error.message).toMatch(/server 1 lost its memory .* votes again in \d+ s/);
+    expect(error.message).toMatch(/server 1 has no memory of earlier votes .* votes in \d+ s/);
   });
 });
 

@@ -194,10 +194,16 @@ export function textOf(trouble: Trouble | undefined, now: Micros): string {
     case 'unmarked':
     case 'guarded': {
       if (trouble.until === undefined) {
-        return 'lost its memory, and too few others answer to tell for how long that matters';
+        return (
+          'has no memory of earlier votes (new, or started again without durable data), and too ' +
+          'few others answer to tell for how long that matters'
+        );
       }
       const seconds = Math.max(0, Math.ceil((trouble.until - now) / 1e6));
-      return `lost its memory (a restart without durable data?) and votes again in ${seconds} s`;
+      return (
+        'has no memory of earlier votes (new, or started again without durable data) and votes ' +
+        `in ${seconds} s`
+      );
     }
   }
 }

@@ -58,7 +58,7 @@ describe('inspect', () => {
     expect(infos[0]).toMatchObject({ clockOffset: 30_000 });
     expect(infos[0]?.text).toBe('agreed, its clock is off by 30000 ms');
     expect(infos[1]?.text).toBe('did not answer in time');
-    expect(infos[3]?.text).toMatch(/lost its memory .* votes again in \d+ s/);
+    expect(infos[3]?.text).toMatch(/has no memory of earlier votes .* votes in \d+ s/);
   });
 
   it('counts the guard by the clock of the quorum, not by that of the server', async () => {

@@ -1,6 +1,6 @@
 /**
  * Examines one server, the masters of a cluster, or the members of a quorum. Loaded at its first
- * use. A missing right for one look is a finding, and so is a silent server; the others go on.
+ * use.
  */
 import { linksOf, mayEnd, type ServerLink } from '../../clients/admin.js';
 import type { ClientPort } from '../../clients/port.js';
@@ -16,6 +16,7 @@ import { judgePushes } from './pushes.js';
 import { clocksOfReplicas } from './replicas.js';
 import { judgeRights } from './rights.js';
 import { judgeSettings } from './settings.js';
+import { markerOf } from './votes.js';
 
 export async function examine(deployment: Deployment, terms: ExamineTerms): Promise<Examination> {
   const linked = deployment.ports.map(async (port) => {
@@ -74,7 +75,8 @@ async function examineServer(
 ): Promise<ServerResult> {
   const probe = new Probe(deployment, port, link, terms);
   const { address, host } = link;
-  const seen = { address, host, info: undefined, measured: undefined, replicas: [] } as Changing;
+  const nothing = { info: undefined, measured: undefined, replicas: [], marker: undefined };
+  const seen: Changing = { address, host, ...nothing };
   if (mayEnd(port)) probe.add(MAY_END);
   if (link.mayHang === true) probe.add(MAY_HANG);
   try {
@@ -104,6 +106,7 @@ async function look(probe: Probe, seen: Changing): Promise<void> {
   // all keys have one slot, at another node
   if (names === undefined) return;
   if (!(await judgeRights(probe, names))) return;
+  seen.marker = await markerOf(probe, seen.info);
   await judgePushes(probe, names);
   if (!probe.findings.some(({ evidence }) => evidence.startsWith('SCAN:'))) {
     await judgePrefixes(probe);

@@ -1,9 +1,10 @@
-/** Judges servers together: their clocks, and the independence of a quorum. */
+/** Judges servers together: their clocks, and a quorum. */
 import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
 import type { Measured, Offset } from './delays.js';
 import type { Info } from './facts.js';
 import type { Deployment } from './probe.js';
 import type { ReplicaClock } from './replicas.js';
+import { type Marker, notVoting } from './votes.js';
 
 /** A larger difference of clocks than this part of the ttl is reported. */
 const CLOCK_PART = 20;
@@ -15,6 +16,8 @@ export interface Seen {
   readonly info: Info | undefined;
   readonly measured: Measured | undefined;
   readonly replicas: readonly ReplicaClock[];
+  /** Of a member of a quorum. */
+  readonly marker: Marker | 'none' | undefined;
 }
 
 /** The bound that is nearer to zero. */
@@ -97,10 +100,10 @@ function independence(seen: readonly Seen[]): Finding[] {
       );
     }
   }
-  return [...found, ...located(seen), ...spare(seen)];
+  const silent = notVoting(seen);
+  return [...found, ...located(seen), ...silent, ...spare(seen, silent)];
 }
 
-/** One host has a majority of the members, or so many that the others are none. */
 function located(seen: readonly Seen[]): Finding[] {
   const hosts = new Map<string, string[]>();
   for (const { address, host } of seen) hosts.set(host, [...(hosts.get(host) ?? []), address]);
@@ -117,9 +120,10 @@ function located(seen: readonly Seen[]): Finding[] {
   );
 }
 
-/** The next failure of a member ends all locks. */
-function spare(seen: readonly Seen[]): Finding[] {
-  const left = seen.filter(({ measured }) => measured !== undefined).length;
+function spare(seen: readonly Seen[], silent: readonly Finding[]): Finding[] {
+  const left = seen.filter(({ measured, address }) => {
+    return measured !== undefined && !silent.some(({ server }) => server === address);
+  }).length;
   const majority = Math.floor(seen.length / 2) + 1;
   if (left === seen.length || left > majority) return [];
   const works = left === majority;
@@ -128,8 +132,8 @@ function spare(seen: readonly Seen[]): Finding[] {
       message: works
         ? 'the next failure of a member stops all locks'
         : 'the quorum has no majority, so no lock can be acquired',
-      evidence: `${left} of ${seen.length} members answer, ${majority} are needed`,
-      advice: 'start the other members again',
+      evidence: `${left} of ${seen.length} members answer and vote, ${majority} are needed`,
+      advice: 'start the members that are silent',
     }),
   ];
 }

@@ -8,7 +8,11 @@ import { adviceForCode, isMissingRight } from '../advice.js';
 export interface Deployment {
   readonly ports: readonly ClientPort[];
   readonly prefix: string;
-  readonly quorum?: { readonly timeout: number; readonly durable: boolean };
+  readonly quorum?: {
+    readonly timeout: number;
+    readonly guard: number;
+    readonly durable: boolean;
+  };
 }
 
 /** The server is silent, or refuses all commands. */
@@ -69,7 +73,6 @@ export class Probe {
     throw new Unusable(this.port.state()?.text ?? text);
   }
 
-  /** Waits at most for the time limit of a request. */
   answer<T>(answer: Promise<T>): Promise<T> {
     return limited(answer, this.port, this.terms);
   }
