@@ -105,7 +105,7 @@ describe('a cluster of three', () => {
 describe('one member', () => {
   it('that is killed and started again keeps the lease', { timeout: paced(60_000) }, async () => {
     await using cluster = await startEtcd({ fsync: true });
-    const settings = { ttl: 20_000, requestTimeout: 1000 };
+    const settings = { ttl: paced(20_000), requestTimeout: paced(1000) };
     await using a = new Holdfast(etcd(cluster.endpoints), settings);
     await using b = new Holdfast(etcd(cluster.endpoints), settings);
     const lease = await a.mutex('restart').acquire();
@@ -125,7 +125,7 @@ describe('one member', () => {
 
   it('that is gone is an outage and not a refusal', async () => {
     const cluster = await startEtcd();
-    const settings = { requestTimeout: 2000, unreachableAfter: 2500 };
+    const settings = { requestTimeout: paced(2000), unreachableAfter: paced(2500) };
     const holdfast = new Holdfast(etcd(cluster.endpoints), settings);
     const lease = await holdfast.mutex('gone').acquire();
     await cluster[Symbol.asyncDispose]();

@@ -231,7 +231,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
 
   it('a stopped node delays only its own locks', async () => {
     const [frozen, ...others] = cluster.masters as [Server, ...Server[]];
-    const holdfast = await instance('ioredis-6', { ttl: 2000, requestTimeout: 500 });
+    const holdfast = await instance('ioredis-6', { ttl: paced(2000), requestTimeout: paced(500) });
     const [lost, ...kept] = await Promise.all(
       [frozen, ...others].map((master) => holdfast.mutex(keyOn(master)).acquire()),
     );

@@ -69,7 +69,7 @@ describe('a quorum', () => {
     const servers = await Promise.all([1, 2, 3].map(() => start([], { users })));
     const [one, two, three] = servers as [Server, Server, Server];
     await using proxy = await startProxy(two);
-    const terms = { ...TERMS, requestTimeout: 500 };
+    const terms = { ...TERMS, requestTimeout: paced(500) };
     const about = async (): Promise<string[]> => {
       const opening = [one, proxy, three].map((place) => openClient('ioredis-6', place));
       const { findings } = await (await made.across(Promise.all(opening), terms)).doctor();
@@ -131,7 +131,7 @@ describe('a quorum', () => {
     expect(found?.evidence).toContain(`127.0.0.2:${servers[1]?.port} is`);
     await made.close();
     const opening = Promise.all(places.map((place) => openClient('node-redis-6', place)));
-    const holdfast = await made.across(opening, { ...TERMS, requestTimeout: 300 });
+    const holdfast = await made.across(opening, { ...TERMS, requestTimeout: paced(300) });
     servers[1]?.pause();
     const down = await holdfast.doctor();
     expect(codes(down)).toEqual(['unreachable', 'no-spare-server']);

@@ -1,7 +1,7 @@
 /** The doctor: each check finds a server that is configured to be bad, and no healthy one. */
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Server as Listener } from 'node:net';
-import { makeClockShim, type Server, startProxy, until } from 'holdfast-testkit';
+import { makeClockShim, paced, type Server, startProxy, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import { Holdfast, memory } from '../../src/index.js';
 import { CLIENTS, openClient } from '../support/backends.js';
@@ -192,7 +192,7 @@ describe('delays', () => {
   it('a proxy that breaks pub/sub', async () => {
     await using proxy = await startProxy(await start());
     proxy.dropPush(([kind]) => kind === 'message');
-    const found = await only(doctor(proxy, { requestTimeout: 300 }));
+    const found = await only(doctor(proxy, { requestTimeout: paced(300) }));
     expect(found).toMatchObject({ code: 'no-pushes', severity: 'warning' });
     expect(found.evidence).toBe('PUBLISH counted 1 receivers, and no message came');
     await made.close();

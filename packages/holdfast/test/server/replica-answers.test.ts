@@ -3,7 +3,7 @@
  * master. No call says that a lock is lost, free or taken because of its answer.
  */
 import { Redis } from 'ioredis';
-import { type Server, startProxy, startServer, until } from 'holdfast-testkit';
+import { paced, type Server, startProxy, startServer, until } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyCommand } from '../../src/engine/commands.js';
 import { Holdfast } from '../../src/index.js';
@@ -83,7 +83,7 @@ describe.each(NAMES)('%s', (name) => {
   it('an attempt for a lock that a replica knows as taken is not refused by it', async () => {
     const [client, other] = [new Redis(main.url), new Redis(lagging.url)];
     const [holdfast, stranger] = [client, other].map(
-      (one) => new Holdfast(one, { requestTimeout: 1000, unreachableAfter: 1000 }),
+      (one) => new Holdfast(one, { requestTimeout: paced(1000), unreachableAfter: paced(1000) }),
     ) as [Holdfast, Holdfast];
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire();
@@ -98,7 +98,7 @@ describe.each(NAMES)('%s', (name) => {
     await using proxy = await startProxy(main);
     const client = new Redis(proxy.url, { retryStrategy: () => 10 });
     client.on('error', () => undefined);
-    const options = { ttl: 60_000, requestTimeout: 1000, unreachableAfter: 1000 };
+    const options = { ttl: 60_000, requestTimeout: paced(1000), unreachableAfter: paced(1000) };
     const holdfast = new Holdfast(client, options);
     const witness = new Redis(main.url);
     const observer = new Holdfast(witness);

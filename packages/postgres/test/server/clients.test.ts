@@ -165,7 +165,7 @@ it('does not keep Node running, and needs no free connection of the pool', async
 it('a function on an exhausted pool would keep the lock: control', async () => {
   const pool = database.pool({ max: 1 });
   const run = (text: string, values: string[]) => pool.query(text, values);
-  const holdfast = database.add(new Holdfast(postgres(run), { requestTimeout: 200 }));
+  const holdfast = database.add(new Holdfast(postgres(run), { requestTimeout: paced(200) }));
   const lease = await holdfast.mutex('starved').acquire();
   const taken = await pool.connect();
   await expect(lease.release()).rejects.toMatchObject({ code: 'HOLDFAST_UNCERTAIN' });

@@ -1,6 +1,6 @@
 /** Connections that end, a server that restarts or is gone, and one that refuses. */
 import { Holdfast } from 'holdfast';
-import { startPostgres, until } from 'holdfast-testkit';
+import { paced, startPostgres, until } from 'holdfast-testkit';
 import { Client, Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createTable, postgres, tableSql } from '../../src/index.js';
@@ -56,7 +56,7 @@ it('a restart of the server under a held lock keeps the lease', async () => {
   const pool = new Pool(server.connection);
   pool.on('error', () => undefined);
   await createTable(pool);
-  const settings = { ttl: 10_000, requestTimeout: 1000 };
+  const settings = { ttl: paced(10_000), requestTimeout: paced(1000) };
   await using a = new Holdfast(postgres(pool), settings);
   await using b = new Holdfast(postgres(pool), settings);
   const lease = await a.mutex('restart').acquire();
@@ -80,7 +80,7 @@ it('a server that is gone is an outage and not a refusal', async () => {
   const pool = new Pool(server.connection);
   pool.on('error', () => undefined);
   await createTable(pool);
-  const terms = { requestTimeout: 300, unreachableAfter: 600 };
+  const terms = { requestTimeout: paced(300), unreachableAfter: paced(600) };
   const holdfast = new Holdfast(postgres(pool), terms);
   const lease = await holdfast.mutex('gone').acquire();
   await server[Symbol.asyncDispose]();

@@ -20,7 +20,7 @@ import { client, inFolder } from '../support.js';
 
 const folder = inFolder();
 type Two = [Holdfast, Holdfast];
-const FEW = { requestTimeout: 300, unreachableAfter: 600 };
+const FEW = { requestTimeout: paced(300), unreachableAfter: paced(600) };
 
 /** Another program that has the file open. */
 async function opened(path: string): Promise<Handle> {
