@@ -158,6 +158,11 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return this.asking === 'waits' && !this.heard;
   }
 
+  /** The store has nothing of it, and `due` sends nothing after its end. */
+  get neverSent(): boolean {
+    return this.unsent && this.trouble === undefined && !this.mayBeDuplicated;
+  }
+
   /** A request that has waited is sent. The time before counts only after a failure. */
   due(): boolean {
     if (this.settled && this.parked === undefined) {
@@ -177,7 +182,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     this.#sender.ended(this);
     this.tokens?.answered(this.asked?.token ?? '');
     const now = suspend.moment();
-    if (replyDelay.took(now.at - sent.at) && !isSame) this.mayBeDuplicated = true;
+    if (replyDelay.took(now.at - sent.at, now.at) && !isSame) this.mayBeDuplicated = true;
     this.parked?.answered(reply);
     if (isSame && this.hold !== null && this.hadLease()) return;
     if (this.settled) return handler.onLateReply(this, reply.status);

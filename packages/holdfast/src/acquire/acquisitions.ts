@@ -89,7 +89,7 @@ export class Acquisitions implements ReplyHandler {
       ...{ ...parts, lasting: this.lasting, sender: this.sender },
       pending: this.#acquisitions,
       leave: (root) => this.#abandon(root),
-      pollNow: (key) => this.#queues.wakeUp(key),
+      pollNow: (key) => this.#queues.pollNow(key),
     });
   }
 
@@ -250,7 +250,7 @@ export class Acquisitions implements ReplyHandler {
     error: HoldfastError = endOfWait({ request: acquisition.request, via: acquisition }),
   ): () => void {
     if (acquisition.settled) return () => undefined;
-    const asked = acquisition.parked?.giveUp() ?? true;
+    const asked = acquisition.parked?.giveUp() ?? !acquisition.neverSent;
     this.#leave(acquisition);
     acquisition.fail(error);
     return () => asked && this.#withdraw(acquisition);

@@ -26,6 +26,7 @@ const TIMER_MS_MIN = 1;
 export class PollQueue {
   readonly key: string;
   added = 0;
+  polling = false;
   readonly #acquisitions = new Set<Acquisition>();
   readonly #clock: Clock;
   readonly #poll: (queue: PollQueue) => void;
@@ -101,6 +102,11 @@ export class PollQueue {
     if (this.#paused) this.#look();
   }
 
+  /** Unless a poll is under way. */
+  pollNow(): void {
+    if (!this.polling) this.#look();
+  }
+
   #disarm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -142,7 +148,7 @@ export class PollQueues {
     }
     if (queue.add(acquisition)) wake.enter();
     if (acquisition.channel !== wake.channel) ask(acquisition);
-    this.#plan(queue, next, [acquisition]);
+    this.#plan(queue, next, together(this.#parts.settings, [acquisition]));
   }
 
   leave(acquisition: Acquisition): void {
@@ -156,9 +162,14 @@ export class PollQueues {
     this.#queues.get(key)?.wakeUp();
   }
 
+  pollNow(key: string): void {
+    this.#queues.get(key)?.pollNow();
+  }
+
   #poll(queue: PollQueue): void {
     this.#warn(queue);
-    void this.#pollAll(queue);
+    queue.polling = true;
+    void this.#pollAll(queue).finally(() => (queue.polling = false));
   }
 
   #warn(queue: PollQueue): void {
@@ -186,7 +197,8 @@ export class PollQueues {
    */
   async #pollAll(queue: PollQueue): Promise<void> {
     const { settings, wake, replyDelay, ask } = this.#parts;
-    const period = Math.floor(replyDelay.period(this.#usual(queue.acquisitions())));
+    const all = together(settings, queue.acquisitions());
+    const period = Math.floor(replyDelay.period(this.#usual(all)));
     queue.plan(Number.POSITIVE_INFINITY, period);
     const polled: Acquisition[] = [];
     const { added, size } = queue;
@@ -198,7 +210,7 @@ export class PollQueues {
     }
     const looks: Promise<number>[] = [];
     for (let from = 0; from < polled.length; from += POLL_MAX) {
-      looks.push(this.#look(queue, polled.slice(from, from + POLL_MAX), period));
+      looks.push(this.#look(queue, polled.slice(from, from + POLL_MAX), all, period));
     }
     const pause = Math.min(...(await Promise.all(looks)));
     // a waiter that came meanwhile polls in its own period
@@ -213,13 +225,13 @@ export class PollQueues {
   async #look(
     queue: PollQueue,
     polled: readonly Acquisition[],
+    all: Together,
     usualPeriod: number,
   ): Promise<number> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
     const { retention } = settings;
-    const usual = wake.period(claimOf(settings, queue.acquisitions()), Infinity);
-    const patience = replyDelay.patience(usual);
+    const patience = replyDelay.patience(wake.period(all.claim, Infinity));
     // without pushes, a store ends no pause
     const mayRest = wake.channel !== '' || (wake.mute && !queue.asleep);
     const period = mayRest ? usualPeriod : 0;
@@ -229,7 +241,8 @@ export class PollQueues {
     const asked = { key: queue.key, ids, patience, period, retention };
     try {
       const reply = await requests.send({ op: 'poll', ...asked });
-      replyDelay.took(settings.clock.now() - sent.at);
+      const now = settings.clock.now();
+      replyDelay.took(now - sent.at, now);
       const isSame = requests.isSame(connection);
       for (const [index, standing] of reply.standings.entries()) {
         const acquisition = polled[index] as Acquisition;
@@ -238,7 +251,7 @@ export class PollQueues {
       }
       // condition waiters have nothing to poll for when a lease ends
       const next = queue.asleep ? Number.POSITIVE_INFINITY : reply.next;
-      if (reply.pause === 0) this.#plan(queue, next, queue.acquisitions());
+      if (reply.pause === 0) this.#plan(queue, next, all);
       return reply.pause;
     } catch (error) {
       for (const acquisition of polled) replies.onFailure(acquisition, error);
@@ -246,23 +259,30 @@ export class PollQueues {
     }
   }
 
-  #plan(queue: PollQueue, next: Micros, acquisitions: Iterable<Acquisition>): void {
-    const usual = this.#usual(acquisitions);
+  #plan(queue: PollQueue, next: Micros, all: Together): void {
+    const usual = this.#usual(all);
     const period = this.#parts.replyDelay.period(usual);
     queue.plan(next, period, period - usual);
   }
 
-  #usual(acquisitions: Iterable<Acquisition>): number {
+  #usual({ claim, latest }: Together): number {
     const { settings, wake } = this.#parts;
-    const all = [...acquisitions];
-    const now = settings.clock.now();
-    const waited = Math.min(...all.map(({ arrived }) => now - arrived));
-    return wake.period(claimOf(settings, all), waited);
+    return wake.period(claim, settings.clock.now() - latest);
   }
 }
 
-function claimOf({ claimWindow }: Settings, acquisitions: Iterable<Acquisition>): number {
+/** The shortest claim window of some waiters, and the arrival of the last one. */
+interface Together {
+  readonly claim: number;
+  readonly latest: number;
+}
+
+function together({ claimWindow }: Settings, acquisitions: Iterable<Acquisition>): Together {
   let claim = claimWindow;
-  for (const { request } of acquisitions) claim = Math.min(claim, request.terms.ttl);
-  return claim;
+  let latest = Number.NEGATIVE_INFINITY;
+  for (const { request, arrived } of acquisitions) {
+    claim = Math.min(claim, request.terms.ttl);
+    latest = Math.max(latest, arrived);
+  }
+  return { claim, latest };
 }

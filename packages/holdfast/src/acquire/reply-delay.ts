@@ -21,9 +21,13 @@ const PATIENCE_MS_MIN = 250;
 const RECONNECT_MS = 40;
 /** The answers after which the fastest one is the normal round trip. */
 const ANSWERS_MIN = 10;
+/** The fastest one of the last one to two of these times, in ms: the server may be another one. */
+const SPAN_MS = 600_000;
 
 export class ReplyDelay {
-  #fastest = Number.POSITIVE_INFINITY;
+  #before = Number.POSITIVE_INFINITY;
+  #lately = Number.POSITIVE_INFINITY;
+  #since = Number.NEGATIVE_INFINITY;
   #mean = Number.POSITIVE_INFINITY;
   #last = 0;
   #answers = 0;
@@ -32,13 +36,22 @@ export class ReplyDelay {
    * True if that was so long that the request may have been sent twice, unless its connection is
    * known to be the same.
    */
-  took(ms: number): boolean {
+  took(ms: number, now: number): boolean {
+    if (now - this.#since >= SPAN_MS) {
+      this.#before = this.#lately;
+      this.#lately = Number.POSITIVE_INFINITY;
+      this.#since = now;
+    }
     const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
     this.#answers += 1;
-    this.#fastest = Math.min(this.#fastest, ms);
+    this.#lately = Math.min(this.#lately, ms);
     this.#mean = this.#mean === Infinity ? ms : this.#mean + (ms - this.#mean) * NEW;
     this.#last = ms;
     return ms > usual + RECONNECT_MS;
+  }
+
+  get #fastest(): number {
+    return Math.min(this.#before, this.#lately);
   }
 
   /** In ms. `usual` is enough without a load. */

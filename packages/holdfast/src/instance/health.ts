@@ -1,5 +1,6 @@
 /** The health check of one instance. */
 import type { Core } from '../acquire/core.js';
+import type { Acquire } from '../engine/commands.js';
 import { markerKey } from '../base/marker-key.js';
 import { isRefusal } from '../store/port.js';
 
@@ -43,21 +44,15 @@ async function probe(core: Core): Promise<void> {
   const key = markerKey('holdfast ready', 'health', core.id);
   const id = core.nextId();
   const { retention } = core.settings;
-  await core.requests.send({
-    ...{
-      op: 'acquire',
-      key,
-      kind: 'mutex',
-      id,
-      owner: '',
-      weight: 1,
-      capacity: 1,
-      ttl: TTL_MS,
-      claim: TTL_MS,
-    },
+  const { requests } = core;
+  const about = { key, kind: 'mutex', id, owner: '', weight: 1, capacity: 1 } as const;
+  const asked: Acquire = {
+    ...{ op: 'acquire', ...about, ttl: TTL_MS, claim: TTL_MS },
     ...{ fair: true, handOffs: 0, channel: '', token: '', queue: false, ticket: 0, maxQueue: 1 },
     ...{ patience: 0, retention, meta: '' },
-  });
+  };
+  // with its own limit, it does not wait for its turn
+  await requests.send(asked, undefined, requests.timeout);
   core.requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
 }
 

@@ -10,6 +10,8 @@ import { quote } from '../base/text.js';
 
 /** By how much, in ms, the question may delay the error. */
 const LIMIT = 200;
+/** A crowd of calls that end together does not ask for more keys. */
+const KEYS_MAX = 100;
 const SHOWN = 20;
 
 const asked = new WeakMap<Core, Map<string, Promise<InspectReply | undefined>>>();
@@ -30,6 +32,7 @@ function question(core: Core, key: string): Promise<InspectReply | undefined> {
   asked.set(core, all);
   let answer = all.get(key);
   if (answer === undefined) {
+    if (all.size >= KEYS_MAX || core.requests.waits) return Promise.resolve(undefined);
     answer = core.requests
       .send({ op: 'inspect', key, limit: SHOWN }, undefined, LIMIT)
       .catch(() => undefined)

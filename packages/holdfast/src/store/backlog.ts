@@ -7,7 +7,7 @@
  *                          \--no request is answered within its time limit--> failed
  *
  * Requests that keep a lease or a place in a queue never wait: they are few. Of the others, those
- * that end something go first.
+ * that end something go first, but not before those that came long before them.
  *
  * Invariants: waiting requests of one key are sent in the order of posting. Those that never wait
  * may overtake others of their key: they change neither its holders nor the order of its queue.
@@ -22,8 +22,11 @@ type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
 
 const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
   ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
-  ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },
+  ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, arrive: ENDS },
 };
+
+/** What asks goes before what ends something and came so much later, in ms. */
+const LATER = 300;
 
 /** The bytes under way at one server, about. */
 const BYTES_MAX = 4 * 2 ** 20;
@@ -92,7 +95,7 @@ export class Backlog<P extends Posted> {
 
   *take(): Iterable<P> {
     while (this.#count < this.#max && this.#bytes < BYTES_MAX) {
-      const next = this.#shift(this.#ends) ?? this.#shift(this.#asks);
+      const next = this.#next();
       if (next === undefined) return;
       this.#count += 1;
       this.#bytes += next.bytes = bytesOf(next.command);
@@ -115,6 +118,13 @@ export class Backlog<P extends Posted> {
     this.#bytes -= posted.bytes;
     posted.bytes = 0;
     return this.waiting.size > 0;
+  }
+
+  /** Those of the same key that came before are never passed: they are in front of `ends.first`. */
+  #next(): P | undefined {
+    const [end, ask] = [this.#ends.first, this.#asks.first];
+    const first = end && ask && ask.posted + LATER < end.posted ? this.#asks : this.#ends;
+    return this.#shift(first) ?? this.#shift(this.#asks);
   }
 
   #shift(queue: Queue<P>): P | undefined {

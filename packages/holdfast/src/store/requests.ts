@@ -250,6 +250,11 @@ export class Requests {
     return this.#writing;
   }
 
+  /** True if requests wait for their turn. */
+  get waits(): boolean {
+    return this.#backlogs.all.some(({ waiting }) => waiting.size > 0);
+  }
+
   connection(): unknown {
     return this.#store.connection?.();
   }

@@ -1,5 +1,6 @@
 /** More waiters of one process and key than one command polls, and their cost. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Command } from '../../src/engine/commands.js';
 import { Holdfast, type Lease } from '../../src/index.js';
 import { later } from '../suites/helpers.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
@@ -142,4 +143,27 @@ describe('the cost of waiting', () => {
     expect(granted).toEqual(['first', 'second']);
     expect(store.seen('acquire')).toHaveLength(asked);
   });
+});
+
+it('130,000 waiters of one process are polled', { timeout: 60_000 }, async () => {
+  const now = 1e15;
+  // the answers of a store that grants nothing
+  const answers = {
+    acquire: { status: 'queued', now, ticket: 1, next: 1e9 },
+    poll: { status: 'polled', now, next: 1e9, standings: [], pause: 0 },
+  } as const;
+  const full = Object.assign(new WatchedStore(clock), {
+    execute: (batch: readonly Command[]) => {
+      for (const { op } of batch) asked.push(op);
+      return batch.map(async ({ op }) => answers[op as keyof typeof answers] as never);
+    },
+    post: undefined,
+  });
+  const asked: string[] = [];
+  const limits = { maxQueue: 1_000_000, maxRequests: 1_000_000 };
+  const crowd = new Holdfast(full, { ...options, ...limits, clock });
+  const pool = crowd.semaphore('pool', { permits: 1 });
+  for (let count = 0; count < 130_000; count++) void pool.acquire().catch(() => undefined);
+  await clock.advance(1500);
+  expect(asked.filter((op) => op === 'poll').length).toBeGreaterThan(130);
 });

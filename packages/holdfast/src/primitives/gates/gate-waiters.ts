@@ -261,10 +261,18 @@ export class GateWaiters {
     const address = this.#address.now;
     let reply: GateReply;
     try {
-      reply = await this.#parts.requests.send({
-        ...{ op: 'watch', ...subject, count: 0, generation, ids, ttl },
+      const { requests } = this.#parts;
+      const watch = {
+        op: 'watch',
+        ...subject,
+        count: 0,
+        generation,
+        ids,
+        ttl,
         ...address,
-      });
+      } as const;
+      // with its own limit, it does not wait for its turn
+      reply = await requests.send(watch, undefined, requests.timeout);
     } catch (error) {
       this.#unheard(waiters, error);
       return false;

@@ -40,7 +40,8 @@ export async function keepListening(
 
 class Attempt {
   readonly control = new AbortController();
-  isUp = false;
+  /** When it was opened; `undefined`: it is not. */
+  upSince: number | undefined;
   opening: Promise<WakeConnection> | undefined;
   fail: (error: Error) => void = () => undefined;
   #closed: Promise<unknown> | undefined;
@@ -60,6 +61,8 @@ class Kept {
   readonly #clock: Clock;
   #present: Attempt | undefined;
   #failures = 0;
+  /** The last connections that ended soon after they had opened. */
+  #short = 0;
   #timer: Timer | undefined;
   #isClosed = false;
 
@@ -76,7 +79,7 @@ class Kept {
       attempt.opening = this.#terms.open(() => this.#lost(attempt), attempt.control.signal);
       const connection = await this.#within(attempt, attempt.opening);
       if (this.#present !== attempt) throw ended();
-      attempt.isUp = true;
+      attempt.upSince = this.#clock.now();
       this.#failures = 0;
       this.#listener.up();
       this.#planEcho(attempt, connection);
@@ -95,27 +98,31 @@ class Kept {
     attempt?.fail(ended());
     const closed = attempt?.end(false);
     // it may never open
-    if (attempt?.isUp === true) await closed;
+    if (attempt?.upSince !== undefined) await closed;
   }
 
   #lost(attempt: Attempt): void {
     if (this.#present !== attempt) return;
     this.#present = undefined;
     attempt.fail(ended());
-    if (!attempt.isUp) return;
+    const { upSince } = attempt;
+    if (upSince === undefined) return;
+    const lasted = this.#clock.now() - upSince >= PAUSE_MAX_MS;
+    this.#short = lasted ? 0 : this.#short + 1;
     void attempt.end(true);
     this.#listener.down();
-    this.#again();
+    // the first one may be replaced at once
+    this.#again(this.#short - 1);
   }
 
-  #again(): void {
+  #again(failures: number): void {
     if (this.#isClosed) return;
-    const grown = Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (this.#failures - 1));
-    const pause = this.#failures === 0 ? 0 : grown * (0.5 + Math.random());
+    const grown = Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (failures - 1));
+    const pause = failures <= 0 ? 0 : grown * (0.5 + Math.random());
     this.#plan(pause, () => {
       this.open().catch(() => {
         this.#failures += 1;
-        this.#again();
+        this.#again(this.#failures);
       });
     });
   }

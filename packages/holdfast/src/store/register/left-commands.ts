@@ -44,6 +44,10 @@ export class LeftCommands {
     this.#events = events;
   }
 
+  get isOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** Resolves when the left command with its id is over. A renewal adds nothing: none waits. */
   of(command: KeyCommand): Promise<void> | undefined {
     if (!('id' in command) || command.op === 'renew') return undefined;

@@ -98,7 +98,7 @@ export class Proposals {
   }
 
   mayBeDropped(now: number): boolean {
-    if (this.#running || this.used) return false;
+    if (this.#running || this.used || this.#left.isOpen) return false;
     return this.#current === undefined || now >= this.#heldUntil;
   }
 

@@ -41,23 +41,54 @@ describe('a slow reply', () => {
   });
 });
 
+it('a wait limit that passes between two late polls asks once more at once', async () => {
+  const clock = new VirtualClock();
+  const store = new WatchedStore(clock);
+  const options = { clock, claimWindow: 1000 };
+  const [other, holdfast] = [new Holdfast(store.inner, options), new Holdfast(store, options)];
+  await other.mutex('k').acquire({ ttl: 3_600_000 });
+  for (let count = 0; count < 23; count++) {
+    // replies become slow, so polls become rare
+    store.fate = () => (count < 3 ? 1 : 80);
+    await clock.until(holdfast.mutex(`x${count}`).run(() => undefined));
+  }
+  const start = clock.now();
+  const wait = holdfast.mutex('k').acquire({ wait: 4200 });
+  await clock.until(wait.catch(() => undefined));
+  await expect(wait).rejects.toMatchObject({ code: 'HOLDFAST_TIMEOUT' });
+  expect(clock.now() - start).toBeLessThan(4200 + 3 * 80);
+});
+
 describe('the period of polls', () => {
   it('grows with the delay of replies, up to four times', () => {
     const delay = new ReplyDelay();
     expect(delay.period(1000)).toBe(1000);
-    for (const ms of [5, 6, 7]) delay.took(ms);
+    for (const ms of [5, 6, 7]) delay.took(ms, 0);
     expect(delay.period(1000)).toBe(1000);
-    for (let count = 0; count < 20; count++) delay.took(45);
+    for (let count = 0; count < 20; count++) delay.took(45, 0);
     expect(delay.period(1000)).toBeGreaterThan(2000);
-    for (let count = 0; count < 20; count++) delay.took(500);
+    for (let count = 0; count < 20; count++) delay.took(500, 0);
     expect(delay.period(1000)).toBe(4000);
   });
 
   it('is as before from the first fast reply on', () => {
     const delay = new ReplyDelay();
-    for (let count = 0; count < 20; count++) delay.took(count < 2 ? 5 : 500);
+    for (let count = 0; count < 20; count++) delay.took(count < 2 ? 5 : 500, 0);
     expect(delay.period(1000)).toBe(4000);
-    delay.took(5);
+    delay.took(5, 0);
     expect(delay.period(1000)).toBe(1000);
+  });
+
+  it('does not stay long after a fail-over to a server that is further away', () => {
+    const delay = new ReplyDelay();
+    let now = 0;
+    const minutes = (count: number, ms: number): boolean[] =>
+      Array.from({ length: count }, () => delay.took(ms, (now += 60_000)));
+    minutes(20, 1);
+    expect(minutes(5, 80).every(Boolean)).toBe(true);
+    expect(delay.period(1000)).toBeGreaterThan(2000);
+    minutes(15, 80);
+    expect(delay.period(1000)).toBe(1000);
+    expect(minutes(1, 80)).toEqual([false]);
   });
 });

@@ -112,6 +112,19 @@ describe('the order of those that wait', () => {
     ]);
   });
 
+  it('puts what asks before what ends something and came long after it', async () => {
+    store.fate = () => 200;
+    const requests = limited(1);
+    all(requests, release('z'), ask('a'), release('b'));
+    for (let count = 0; count < 5; count++) {
+      await clock.advance(200);
+      all(requests, release(`c${count}`));
+    }
+    await clock.advance(2000);
+    expect(sent().indexOf('acquire a')).toBe(3);
+    expect(sent().slice(0, 3)).toEqual(['release z', 'release b', 'release c0']);
+  });
+
   it('is that of the calls for each key, whatever the answers take', async () => {
     for (let seed = 1; seed <= 10; seed++) {
       const random = randomOf(seed);
@@ -226,6 +239,31 @@ describe('a lock whose request has to wait', () => {
     await clock.advance(1000);
     expect((await first).held).toBe(true);
     expect(store.seen('acquire').map(({ key }) => key)).toEqual(['a']);
+    // nothing was sent, so nothing is withdrawn, and none is asked why
+    await clock.advance(60_000);
+    expect([store.seen('release'), store.seen('inspect')]).toEqual([[], []]);
+  });
+
+  it('does not delay the health check, nor does that call the store slow', async () => {
+    store.fate = () => 1;
+    const h = holdfast();
+    for (let count = 0; count < 3000; count++) void h.mutex(`${count}`).acquire();
+    const health = h.health();
+    await clock.advance(3);
+    expect((await health).roundTrip).toBe(1);
+  });
+
+  it('breaks no barrier: its parties are kept alive meanwhile', async () => {
+    store.fate = () => 1;
+    const h = holdfast();
+    const terms = { parties: 2, ttl: 1000 };
+    const passed = h.barrier('b', terms).await({ wait: 60_000 });
+    await clock.advance(50);
+    for (let count = 0; count < 3000; count++) void h.latch(`${count}`, { count: 5 }).countDown();
+    await clock.advance(2500);
+    const other = new Holdfast(store.inner, { clock });
+    await clock.until(other.barrier('b', terms).await());
+    await clock.until(passed);
   });
 
   it('is not refused by tryAcquire before its request was answered', async () => {

@@ -78,6 +78,25 @@ describe('a connection', () => {
     expect(await scene.after(7500)).toMatch(/^open \d+, up$/);
     // and the pauses begin anew
     scene.lost.at(-1)?.();
+    expect(await scene.after(75)).toMatch(/^down, drop \d+, open \d+, up$/);
+  });
+
+  it('that ends again and again soon after it opened is opened after growing pauses', async () => {
+    const scene = new Scene();
+    scene.next = async (one) => {
+      scene.clock.after(1, () => scene.lost.at(-1)?.());
+      return one;
+    };
+    await scene.after(0);
+    scene.lost[0]?.();
+    const opened = async (ms: number): Promise<number> =>
+      (await scene.after(ms)).split('open').length - 1;
+    expect(await opened(1000)).toBeLessThan(10);
+    expect(await opened(60_000)).toBeLessThan(30);
+    // one that lasts is replaced at once
+    scene.next = async (one) => one;
+    await scene.after(20_000);
+    scene.lost.at(-1)?.();
     expect(await scene.after(1)).toMatch(/^down, drop \d+, open \d+, up$/);
   });
 
