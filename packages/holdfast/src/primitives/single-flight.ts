@@ -7,7 +7,7 @@
  *
  * Callers of one process share one flight; only flights send requests to the store.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { aborted, onAbort } from '../base/abort.js';
 import type { Timer } from '../base/clock.js';
 import type { Core } from '../acquire/core.js';
@@ -29,7 +29,6 @@ export interface FlightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
   /**
    * Reads the stored result; `undefined` or `null`, with which most caches answer a miss, if there
@@ -132,9 +131,11 @@ export class SingleFlight {
       const own = around.key === key && around.flights === this.#flights;
       if (own && around.ended !== true) return Promise.reject(failures.waitsForItself(key));
     }
+    // the flight runs in the context of its first caller
+    const context = new AsyncResource('holdfast.flight');
     const work = async (lease: Lease): Promise<unknown> => {
       try {
-        return await inside.run(computation, given, lease);
+        return await context.runInAsyncScope(() => inside.run(computation, given, lease));
       } finally {
         computation.ended = true;
       }

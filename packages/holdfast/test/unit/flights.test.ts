@@ -1,6 +1,7 @@
 /** Single flight with a virtual clock: its requests to the store, and their times. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Holdfast, type HoldfastOptions } from '../../src/index.js';
+import { Holdfast, type HoldfastError, type HoldfastOptions } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
@@ -179,5 +180,54 @@ describe('a silent store', () => {
     for (const one of all) await failure(one, 'HOLDFAST_UNREACHABLE');
     store.heal();
     expect(await holdfast.singleFlight('k').do(() => 2)).toEqual({ led: true, value: 2 });
+  });
+});
+
+describe('a computation of a caller that joined the flight of another caller', () => {
+  /** The value of the second caller; the first one leaves before the store has answered. */
+  async function second(
+    first: (call: () => void) => unknown,
+    compute: () => Promise<string>,
+  ): Promise<string> {
+    const stop = new AbortController();
+    const flight = holdfast.singleFlight('k');
+    let left: Promise<unknown> = Promise.resolve();
+    first(() => {
+      store.ail('acquire', 50);
+      left = later(flight.do(() => undefined, { signal: stop.signal }));
+    });
+    await settle();
+    const joined = flight.run({ fresh: nothing, compute });
+    await settle();
+    stop.abort();
+    await failure(left, 'HOLDFAST_ABORTED');
+    store.heal();
+    return clock.until(joined);
+  }
+
+  it('runs in the asynchronous context of its own caller', async () => {
+    const caller = new AsyncLocalStorage<string>();
+    const first = (call: () => void): void => caller.run('first', call);
+    const compute = async (): Promise<string> => {
+      await settle();
+      return caller.getStore() ?? 'none';
+    };
+    expect(await second(first, compute)).toBe('none');
+    expect(await caller.run('second', () => second(first, compute))).toBe('second');
+  });
+
+  it('does not enter a reentrant mutex that the first caller holds', async () => {
+    const mutex = holdfast.mutex('m', { reentrant: true });
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const first = (call: () => void): unknown =>
+      mutex.run(() => {
+        call();
+        return ended;
+      });
+    const compute = (): Promise<string> =>
+      mutex.run(() => 'entered', { wait: 100 }).catch(({ code }: HoldfastError) => code);
+    expect(await second(first, compute)).toBe('HOLDFAST_TIMEOUT');
+    end();
   });
 });
