@@ -51,7 +51,6 @@ export class Flight {
   #trouble: unknown;
   #ask: (() => boolean) | undefined;
 
-  /** @param again after a flight without a fresh result: requests all seats */
   constructor(locks: FlightLocks, again: boolean) {
     this.#locks = locks;
     this.#waiting = again;

@@ -29,6 +29,7 @@ export interface FlightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
   /**
    * Reads the stored result; `undefined` or `null`, with which most caches answer a miss, if there
@@ -126,10 +127,12 @@ export class SingleFlight {
 
   #join(given: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
     const { key } = this;
-    const computation: Computation = { flights: this.#flights, key, outer: inside.getStore() };
-    for (let around = computation.outer; around !== undefined; around = around.outer) {
+    const outer = innermostOpen(inside.getStore());
+    const computation: Computation = { flights: this.#flights, key, outer };
+    for (let around = outer; around !== undefined; around = around.outer) {
       const own = around.key === key && around.flights === this.#flights;
-      if (own && around.ended !== true) return Promise.reject(failures.waitsForItself(key));
+      if (own) return Promise.reject(failures.waitsForItself(key));
+      around.outer = innermostOpen(around.outer);
     }
     // the flight runs in the context of its first caller
     const context = new AsyncResource('holdfast.flight');
@@ -210,11 +213,17 @@ export class SingleFlight {
 interface Computation {
   readonly flights: ReadonlyMap<string, Flight>;
   readonly key: string;
-  readonly outer: Computation | undefined;
+  outer: Computation | undefined;
   ended?: boolean;
 }
 
 const inside = new AsyncLocalStorage<Computation>();
+
+function innermostOpen(computation: Computation | undefined): Computation | undefined {
+  let open = computation;
+  while (open?.ended === true) open = open.outer;
+  return open;
+}
 
 interface Limits {
   readonly until: number;

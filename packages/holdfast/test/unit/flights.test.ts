@@ -1,6 +1,6 @@
 /** Single flight with a virtual clock: its requests to the store, and their times. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Holdfast, type HoldfastError, type HoldfastOptions } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
@@ -229,5 +229,33 @@ describe('a computation of a caller that joined the flight of another caller', (
       mutex.run(() => 'entered', { wait: 100 }).catch(({ code }: HoldfastError) => code);
     expect(await second(first, compute)).toBe('HOLDFAST_TIMEOUT');
     end();
+  });
+});
+
+describe('a computation that plans the next one', () => {
+  interface Inside {
+    readonly outer?: Inside;
+  }
+  const depth = ({ outer }: Inside): number => (outer === undefined ? 1 : 1 + depth(outer));
+
+  const ways: [way: string, plan: (next: () => void) => void][] = [
+    ['after its end', (next) => void setImmediate(next)],
+    ['before its end', (next) => next()],
+  ];
+
+  it.each(ways)('%s does not keep the earlier ones in memory', async (_, plan) => {
+    const entered = vi.spyOn(AsyncLocalStorage.prototype, 'run');
+    let count = 0;
+    const next = (): void => {
+      count += 1;
+      const flight = holdfast.singleFlight(`k${count}`);
+      if (count <= 20) void flight.do(() => plan(next));
+    };
+    next();
+    while (count <= 20) await settle();
+    const depths = entered.mock.calls.map(([computation]) => depth(computation as Inside));
+    entered.mockRestore();
+    expect(depths).toHaveLength(20);
+    expect(Math.max(...depths)).toBeLessThanOrEqual(2);
   });
 });
