@@ -1,5 +1,5 @@
 /**
- * One flight of one key in this process: its callers, and the one that computes.
+ * One flight of one key in this process.
  *
  *     requested --granted--> computing --end--> ended (led, or failed)
  *        \---another process computes--> waiting for its end --> ended

@@ -19,7 +19,7 @@ import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer } from './acquirer.js';
 import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
 
-/** See the same names in `LockOptions`. */
+/** See the same names in `LockOptions`. A flight has those of the caller that began it. */
 export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>;
 
 export interface FlightOptions {

@@ -216,6 +216,20 @@ describe('a computation of a caller that joined the flight of another caller', (
     expect(await caller.run('second', () => second(first, compute))).toBe('second');
   });
 
+  it('has the options of the first caller', async () => {
+    const first = holdfast.singleFlight('k', { ttl: 60_000, label: 'first' });
+    const stop = new AbortController();
+    store.ail('acquire', 50);
+    const left = later(first.do(() => undefined, { signal: stop.signal }));
+    const other = holdfast.singleFlight('k', { ttl: 1000, label: 'second' });
+    const joined = other.do(() => holdfast.inspect('k'));
+    await settle();
+    stop.abort();
+    await failure(left, 'HOLDFAST_ABORTED');
+    const holders = [{ label: 'first', remaining: expect.closeTo(60_000, -3) as number }];
+    expect(await clock.until(joined)).toMatchObject({ led: true, value: { holders } });
+  });
+
   it('does not enter a reentrant mutex that the first caller holds', async () => {
     const mutex = holdfast.mutex('m', { reentrant: true });
     let end = (): void => undefined;
