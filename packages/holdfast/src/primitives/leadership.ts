@@ -24,7 +24,7 @@ export class Leadership implements AsyncDisposable {
   readonly #over = new AbortController();
   readonly #changed: () => void;
   readonly #unhook: () => void;
-  /** `leads` was false only because of a doubt. */
+  /** `leads` was false in a doubt. */
   #showedDoubt = false;
 
   /**
@@ -40,14 +40,16 @@ export class Leadership implements AsyncDisposable {
       this.#unhook();
     };
     lease.signal.addEventListener('abort', lost, { once: true });
-    const uncover = core.onClose(() => {
-      this.stepDown(closing(lease.key));
-      if (!resignsItself) void quietly(this.resign());
-    });
+    let uncover = (): void => undefined;
     this.#unhook = () => {
       uncover();
       lease.signal.removeEventListener('abort', lost);
     };
+    // may call back at once
+    uncover = core.onClose(() => {
+      this.stepDown(closing(lease.key));
+      if (!resignsItself) void quietly(this.resign());
+    });
     if (lease.signal.aborted) lost();
     changed();
   }

@@ -250,6 +250,25 @@ describe('a close that hands leadership over', () => {
     expect(await handOver()).toBe(0);
   });
 
+  it('takes one hand-off if the term is granted while closing begins', async () => {
+    const lease = await holdfast.mutex('other').acquire();
+    let closed: Promise<void> | undefined;
+    // the grants of one batch: the first one begins to close
+    void holdfast
+      .mutex('first')
+      .acquire()
+      .then((first) => {
+        void first.release();
+        closed = holdfast.close();
+      });
+    const term = await holdfast.election('k').campaign();
+    expect(term.signal.reason).toMatchObject({ code: 'HOLDFAST_CLOSED' });
+    const next = await clock.until(open().election('k').campaign({ wait: 100 }));
+    expect(next.term).toBeGreaterThan(term.term);
+    await lease.release();
+    await clock.until(Promise.resolve(closed));
+  });
+
   it('takes a ttl if the leader does not resign, and the test detects it', async () => {
     store = new Silent(clock);
     holdfast = open();
