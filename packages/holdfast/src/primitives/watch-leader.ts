@@ -48,6 +48,7 @@ export async function* watchLeader(
         leader = await poll();
         repliedAt = clock.now();
       } catch (error) {
+        if (stopped) return;
         const silent = clock.now() - repliedAt;
         const mayPass = isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
         if (!mayPass || silent >= settings.unreachableAfter) throw error;

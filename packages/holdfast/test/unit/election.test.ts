@@ -204,6 +204,19 @@ describe('an observer', () => {
     expect(watched.end).toBeUndefined();
   });
 
+  it.each(['abort', 'close'])('ends at %s while the store is silent', async (how) => {
+    const stop = new AbortController();
+    const observer = open({ requestTimeout: 3000, unreachableAfter: 3000 });
+    const observed = observer.election('k').observe({ signal: stop.signal, every: 100 });
+    await observed.next();
+    store.ail('inspect', 'lost');
+    const next = observed.next();
+    await clock.advance(2000);
+    if (how === 'abort') stop.abort();
+    else void observer.close();
+    expect(await clock.until(next)).toEqual({ done: true, value: undefined });
+  });
+
   it('throws when the store stays silent', async () => {
     const watched = watch(1000);
     await settle();
