@@ -113,9 +113,10 @@ export class Election {
    * ended; the next leader starts after it (`close` waits at most `grace` ms). When the lease is
    * lost, the next leader does not wait for the work: use `term` to reject its late writes.
    *
-   * Rejects with the work's own error, after resigning; if the term is over, the signal's reason
-   * and an `AbortError` do not count. If the store does not reply, or too few replicas have the
-   * grant, `lead` tries again; it rejects with the other errors of `campaign`.
+   * Rejects with the work's own error, after resigning; if the term is over, the signal's reason,
+   * an `AbortError`, a `HOLDFAST_ABORTED` with that cause, and `HOLDFAST_CLOSED` at a close do not
+   * count. If the store does not reply, or too few replicas have the grant, `lead` tries again; it
+   * rejects with the other errors of `campaign`.
    */
   async lead(work: (leadership: Leadership) => unknown, options: LeadOptions = {}): Promise<void> {
     checkWork(work);
@@ -205,16 +206,17 @@ async function serve(
     do await work(leadership);
     while (await leadership.wasInDoubt());
   } catch (error) {
-    if (!endOf(leadership.signal, error)) throw error;
+    if (!wasCausedBy(leadership.signal, error)) throw error;
   } finally {
     await quietly(leadership.resign());
   }
 }
 
-/** True for an error that work throws because its signal aborted. */
-function endOf({ aborted, reason }: AbortSignal, error: unknown): boolean {
+function wasCausedBy({ aborted, reason }: AbortSignal, error: unknown): boolean {
   if (!aborted) return false;
-  return error === reason || (error instanceof Error && error.name === 'AbortError');
+  if (error === reason || (error instanceof Error && error.name === 'AbortError')) return true;
+  if (isHoldfastError(error, 'HOLDFAST_ABORTED')) return error.cause === reason;
+  return isHoldfastError(error, 'HOLDFAST_CLOSED') && isHoldfastError(reason, 'HOLDFAST_CLOSED');
 }
 
 function leaderOf({ id, fence, label, host, pid, heldFor }: HolderInfo): Leader {

@@ -153,6 +153,62 @@ describe('lead', () => {
   });
 });
 
+describe('lead whose work waits for a lock', () => {
+  let stop: AbortController;
+  let terms: number;
+
+  /** Its work waits, with this signal, for a lock that another instance holds. */
+  async function lead(signal?: (term: Leadership) => AbortSignal): Promise<void> {
+    stop = new AbortController();
+    terms = 0;
+    await open().mutex('row').acquire();
+    const work = async (term: Leadership): Promise<void> => {
+      terms += 1;
+      await using _lease = await holdfast.mutex('row').acquire({ signal: signal?.(term) });
+    };
+    return holdfast.election('k').lead(work, { signal: stop.signal });
+  }
+
+  it('campaigns again when the term is lost', async () => {
+    const leads = later(lead(({ signal }) => signal));
+    await clock.advance(20);
+    await open().forceRelease('k');
+    await clock.advance(3000);
+    expect(terms).toBe(2);
+    stop.abort('enough');
+    await clock.advance(10);
+    await leads;
+  });
+
+  it('resolves when the signal of the caller stops it', async () => {
+    const leads = later(lead(() => stop.signal));
+    await clock.advance(20);
+    stop.abort('enough');
+    await clock.advance(10);
+    await leads;
+  });
+
+  it.each([true, false])('resolves at a close (with the signal of the term: %s)', async (own) => {
+    const leads = later(lead(own ? ({ signal }) => signal : undefined));
+    await clock.advance(20);
+    void holdfast.close();
+    await clock.advance(10);
+    await leads;
+  });
+
+  it('rejects if another signal aborted', async () => {
+    const other = new AbortController();
+    const leads = later(lead(() => other.signal));
+    await clock.advance(20);
+    await open().forceRelease('k');
+    await clock.advance(3000);
+    expect(await holdfast.inspect('k')).toBeNull();
+    other.abort();
+    await clock.advance(10);
+    await failure(leads, 'HOLDFAST_ABORTED');
+  });
+});
+
 describe('an observer', () => {
   /** The events of an observer, each with its time. */
   function watch(every: number): { seen: [at: number, leader: Leader | null][]; end: unknown } {
