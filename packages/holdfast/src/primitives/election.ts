@@ -106,8 +106,8 @@ export class Election {
   /**
    * Campaigns repeatedly and does the work in each term, until `signal` aborts or the `Holdfast`
    * closes; then it resolves. The work should run for the whole term and end when
-   * `leadership.signal` aborts. If it ends earlier, `lead` resigns and campaigns again. If it ends
-   * because `leads` was false in a doubt, and the term continues, it is started again.
+   * `leadership.signal` aborts. If it ends earlier, `lead` resigns and campaigns again. If its last
+   * read of `leads` was false in a doubt, and the term continues, it is started again.
    *
    * When `lead` is stopped, the term's signal aborts, and the lease is kept until the work has
    * ended; the next leader starts after it (`close` waits at most `grace` ms). When the lease is

@@ -24,7 +24,7 @@ export class Leadership implements AsyncDisposable {
   readonly #over = new AbortController();
   readonly #changed: () => void;
   readonly #unhook: () => void;
-  /** `leads` was false in a doubt. */
+  /** At the last read of `leads`. */
   #showedDoubt = false;
 
   /**
@@ -92,7 +92,7 @@ export class Leadership implements AsyncDisposable {
   get leads(): boolean {
     if (this.#over.signal.aborted) return false;
     const { state } = this.#lease;
-    if (state === 'doubted') this.#showedDoubt = true;
+    this.#showedDoubt = state === 'doubted';
     return state === 'held';
   }
 
@@ -140,8 +140,8 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Whether `leads` returned false since the last call although the term continues. Waits while the
-   * lease is in doubt.
+   * Whether `leads` was last read in a doubt, and the term continues. Waits while the lease is in
+   * doubt.
    * @internal
    */
   async wasInDoubt(): Promise<boolean> {

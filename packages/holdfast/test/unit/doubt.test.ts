@@ -197,6 +197,25 @@ describe('a term in doubt', () => {
     expect(terms[1]?.[0]).toBe(terms[0]?.[0]);
     expect(store.seen('release')).toHaveLength(1);
   });
+
+  it('is resigned by work that ends by itself after a doubt', async () => {
+    const stop = new AbortController();
+    const terms: number[] = [];
+    const work = async (leadership: Leadership): Promise<void> => {
+      terms.push(leadership.term);
+      if (terms.length > 1) return;
+      step();
+      expect(leadership.leads).toBe(false);
+      await leadership.verify();
+      expect(leadership.leads).toBe(true);
+    };
+    const led = holdfast.election('k').lead(work, { signal: stop.signal });
+    await clock.advance(150);
+    stop.abort();
+    await after(200, led);
+    expect(new Set(terms).size).toBe(2);
+    expect(terms).toHaveLength(2);
+  });
 });
 
 describe('a failed verification', () => {
