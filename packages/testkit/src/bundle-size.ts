@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 154_500, compressed: 51_600 },
+    limit: { minified: 154_500, compressed: 51_700 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
