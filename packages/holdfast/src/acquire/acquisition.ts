@@ -50,7 +50,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   storeTime: Micros = 0;
   readonly arrived: number;
   heardAt: number;
-  /** Why the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
   #late = 0;
   /** Whether a request is under way, or waits for its turn (`Requests.post`). */
@@ -158,7 +157,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return this.asking === 'waits' && !this.heard;
   }
 
-  /** The store has nothing of it, and `due` sends nothing after its end. */
+  /** The store has nothing of it. */
   get neverSent(): boolean {
     return this.unsent && this.trouble === undefined && !this.mayBeDuplicated;
   }
@@ -268,7 +267,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 
-  /** True if it waits for a further answer after a failure. */
   isPatient(now: number, unreachableAfter: number): boolean {
     if (this.queue !== undefined) {
       this.queue.rejectImpatient(this.heardAt, now, unreachableAfter);

@@ -271,7 +271,7 @@ export class PollQueues {
   }
 }
 
-/** The shortest claim window of some waiters, and the arrival of the last one. */
+/** The shortest claim window, and the last arrival. */
 interface Together {
   readonly claim: number;
   readonly latest: number;

@@ -21,7 +21,7 @@ const PATIENCE_MS_MIN = 250;
 const RECONNECT_MS = 40;
 /** The answers after which the fastest one is the normal round trip. */
 const ANSWERS_MIN = 10;
-/** The fastest one of the last one to two of these times, in ms: the server may be another one. */
+/** After one to two of these times, in ms, a fastest answer counts no more. */
 const SPAN_MS = 600_000;
 
 export class ReplyDelay {

@@ -243,7 +243,6 @@ export class KeyQueue {
     if (this.#fair !== undefined) yield* this.#fair;
   }
 
-  /** Nothing of this process waits for the key or holds it. */
   get idle(): boolean {
     return this.fair === 0 && this.shared.every(({ empty }) => empty);
   }

@@ -47,7 +47,6 @@ type Certainty = 'held' | 'doubted' | 'releasing';
 const PASSED: Ending = { how: 'passed' };
 const FREED: Ending = { how: 'freed' };
 
-/** An acquisition of a mutex that may share a root with others of its process. */
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
   const { kind, stays, candidate, terms } = request;
   const isMutex = kind === 'mutex' && stays !== true && candidate !== true;

@@ -51,7 +51,7 @@ async function probe(core: Core): Promise<void> {
     ...{ fair: true, handOffs: 0, channel: '', token: '', queue: false, ticket: 0, maxQueue: 1 },
     ...{ patience: 0, retention, meta: '' },
   };
-  // with its own limit, it does not wait for its turn
+  // it does not wait for its turn
   await requests.send(asked, undefined, requests.timeout);
   core.requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
 }

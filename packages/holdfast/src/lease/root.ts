@@ -45,7 +45,6 @@ export interface Asked {
   readonly id: string;
   readonly weight: number;
   readonly terms: ResolvedAcquireOptions;
-  /** How often the root was handed on before. */
   readonly index?: number;
 }
 
@@ -54,11 +53,9 @@ export interface RootObserver {
 }
 
 export class Extras {
-  /** Set after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
   /** The holds of the owner, as the store last reported here; 1 without an owner. */
   holds = 1;
-  /** Requested changes of the weight; each has its number. */
   changes = 0;
   /** Signals that the holder has sent, each after the answer to the one before. */
   signals = 0;
@@ -75,7 +72,6 @@ export class Root extends Link {
   /** The fence of the hold with the index 0. */
   fence: number;
   reserved: number;
-  /** Until when the store certainly keeps the root. */
   storeUntil: number;
   /** Set after a possible suspend, until the store has answered. */
   doubted = false;
@@ -179,7 +175,6 @@ export class Root extends Link {
  */
 export class Renewal implements Due {
   readonly root: Root;
-  /** The watchdog renews and ends the root. */
   watched = false;
   /** When the root is to be renewed, if its hold wants that. */
   at: number = Number.POSITIVE_INFINITY;
@@ -194,7 +189,6 @@ export class Renewal implements Due {
   /** The order in the heap: when the watchdog has to check the root again. */
   due = 0;
   group: RenewalGroup | undefined;
-  /** The index in the group or in the heap. */
   rank = -1;
   /** Told when it is certain whether the root is held: confirmed, released or lost. */
   waiting: (() => void)[] | undefined;

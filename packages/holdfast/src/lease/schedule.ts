@@ -269,7 +269,6 @@ export class Renewals {
     renewal.busy = true;
     this.#size += 1;
     this.full = this.#size >= TURN_MAX;
-    // `maxHold` may end it before its ttl
     const whole = hold.holdUntil === Infinity || withDrift(hold.holdUntil - this.#now) >= ttl;
     if (!doubted && !whole) return void this.batches.push([root]);
     const failing = !doubted && renewal.failure !== undefined;

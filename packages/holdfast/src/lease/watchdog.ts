@@ -104,7 +104,6 @@ export class Watchdog {
   }
 
   lose(hold: Hold, reason: LossReason): void {
-    // another task may have the root by now
     if (hold.root.hold !== hold) return;
     hold.lose(reason);
     this.remove(hold.root);
@@ -273,7 +272,6 @@ export class Watchdog {
     try {
       standing = await this.inquiries.standing(root);
     } catch {
-      // the store is asked again
     }
     if (standing === 'absent') return this.gone(root);
     renewal.busy = false;

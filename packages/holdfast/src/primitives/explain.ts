@@ -10,7 +10,7 @@ import { quote } from '../base/text.js';
 
 /** By how much, in ms, the question may delay the error. */
 const LIMIT = 200;
-/** A crowd of calls that end together does not ask for more keys. */
+/** The most keys that are asked for at a time. */
 const KEYS_MAX = 100;
 const SHOWN = 20;
 

@@ -250,7 +250,6 @@ export class Requests {
     return this.#writing;
   }
 
-  /** True if requests wait for their turn. */
   get waits(): boolean {
     return this.#backlogs.all.some(({ waiting }) => waiting.size > 0);
   }

@@ -271,7 +271,7 @@ export class GateWaiters {
         ttl,
         ...address,
       } as const;
-      // with its own limit, it does not wait for its turn
+      // it does not wait for its turn
       reply = await requests.send(watch, undefined, requests.timeout);
     } catch (error) {
       this.#unheard(waiters, error);

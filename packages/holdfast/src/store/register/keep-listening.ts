@@ -40,7 +40,7 @@ export async function keepListening(
 
 class Attempt {
   readonly control = new AbortController();
-  /** When it was opened; `undefined`: it is not. */
+  /** `undefined`: it is not open. */
   upSince: number | undefined;
   opening: Promise<WakeConnection> | undefined;
   fail: (error: Error) => void = () => undefined;
@@ -61,7 +61,7 @@ class Kept {
   readonly #clock: Clock;
   #present: Attempt | undefined;
   #failures = 0;
-  /** The last connections that ended soon after they had opened. */
+  /** Connections in a row that ended soon. */
   #short = 0;
   #timer: Timer | undefined;
   #isClosed = false;

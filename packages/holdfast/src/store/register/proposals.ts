@@ -53,7 +53,6 @@ const LOST_MAX = 2;
 
 export interface ProposalParts {
   readonly register: PeerRegister;
-  /** Its reads and swaps, those of one turn together. */
   readonly turns: Turns;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -126,7 +125,6 @@ export class Proposals {
   addLeft = (command: KeyCommand, errand: Errand): void =>
     this.#add({ command, errand, ...UNAWAITED });
 
-  /** The next swap needs no read. */
   handedOver(state: Versioned): void {
     try {
       this.#current = this.#loaded(state, this.#parts.clock.now());
