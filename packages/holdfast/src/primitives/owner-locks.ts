@@ -25,7 +25,7 @@ import { type AcquireOptions, resolveTerms } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { quote } from '../base/text.js';
 
-/** How many holds are read to choose one; an owner may have more. */
+/** How many holds are read first to choose one. */
 const SHOWN = 20;
 const TRIES = 20;
 const MADE_HERE = '-owner';
@@ -111,12 +111,17 @@ export class OwnerLocks {
    */
   unlock(key: string, owner: string): Promise<boolean> {
     return this.#inTurn(key, owner, async () => {
+      let limit = SHOWN;
       for (let tries = 0; tries < TRIES; tries++) {
-        const lease = await this.#leaseOf(key, owner);
+        const lease = await this.#leaseOf(key, owner, limit);
         if (lease === undefined) return false;
         // a call without a reply yet would add its hold again
         const id = this.#choose(lease.ids.filter((one) => this.#mayEnd(one)));
-        if (id === undefined) return false;
+        if (id === undefined) {
+          if (lease.ids.length >= lease.holds || limit === HOLD_LIMIT) return false;
+          limit = HOLD_LIMIT;
+          continue;
+        }
         if ((await this.#core.releaser.end(key, id, lease.left / 1000)) !== 'lost') return true;
       }
       throw this.#crowded(key);

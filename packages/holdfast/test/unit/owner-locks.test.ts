@@ -213,3 +213,15 @@ it('an unlock leaves a lease that another process acquired with sharedBy', async
   expect(lease.held).toBe(true);
   expect(await lease.release()).toBe('freed');
 });
+
+it.each([20, 30])('an unlock finds its hold behind %i of another process', async (count) => {
+  const { store, one, other } = setUp();
+  const shared = one.mutex(KEY, { sharedBy: 'me' });
+  for (let n = 0; n < count; n++) await shared.acquire();
+  await other.ownerLocks.lock(KEY, 'me', LONG);
+  ops(store);
+  expect(await other.ownerLocks.unlock(KEY, 'me')).toBe(true);
+  expect(ops(store)).toEqual(['inspect', 'inspect', 'release']);
+  expect(await other.ownerLocks.holds(KEY, 'me')).toBe(count);
+  expect(await other.ownerLocks.unlock(KEY, 'me')).toBe(false);
+});
