@@ -105,7 +105,7 @@ export class AcquireSender {
       capacity,
       ttl: terms.ttl,
       // a lease that is not renewed starts with its full ttl
-      claim: terms.renew ? longest : terms.ttl,
+      claim: terms.renew ? Math.ceil(longest) : terms.ttl,
       fair: terms.fair,
       handOffs: queue === undefined ? 0 : settings.localHandOffs,
       channel,

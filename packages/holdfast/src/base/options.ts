@@ -250,7 +250,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     unreachableAfter: duration('unreachableAfter', options.unreachableAfter, 10_000, 1, DAY),
     maxQueue: whole('maxQueue', options.maxQueue, 10_000, 1, 1_000_000),
     localHandOffs: whole('localHandOffs', options.localHandOffs, 64, 0, 1000),
-    retention: duration('retention', options.retention, 60_000, 1000, DAY),
+    retention: Math.ceil(duration('retention', options.retention, 60_000, 1000, DAY)),
     linger: duration('linger', options.linger, 30_000, 0, DAY),
     label: text('label', options.label, '', TEXT_MAX),
     replicas: whole('replicas', options.replicas, 0, 0, 100),
@@ -258,7 +258,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
       options.restartGuard === undefined
         ? undefined
         : duration('restartGuard', options.restartGuard, 0, 0, DAY),
-    clockMargin: duration('clockMargin', options.clockMargin, 0, 0, 60_000),
+    clockMargin: Math.ceil(duration('clockMargin', options.clockMargin, 0, 0, 60_000)),
     grace: duration('grace', options.grace, 10_000, 0, DAY),
     longWait: duration('longWait', options.longWait, 3000, 1, Number.MAX_SAFE_INTEGER),
     onWarning: options.onWarning,

@@ -127,7 +127,8 @@ export class Latch {
     if (fate === 'unknown') return;
     const { retention, unreachableAfter } = this.#core.settings;
     // longer than a count may be repeated
-    const subject = { ...this.#subject, count: 0, ttl: 0, retention: retention + unreachableAfter };
+    const longest = Math.ceil(retention + unreachableAfter);
+    const subject = { ...this.#subject, count: 0, ttl: 0, retention: longest };
     await commands.endGeneration(subject, current, 'deleted');
     this.#generation = 0;
   }

@@ -262,3 +262,44 @@ describe('options', () => {
     expect(store.seen('acquire')).toMatchObject([{ ttl: 2000 }]);
   });
 });
+
+describe('fractions of milliseconds', () => {
+  it('never reach the store: Redis refuses them', async () => {
+    const clock = new VirtualClock();
+    const store = new WatchedStore(clock);
+    const fractions = { ttl: 1500.5, claimWindow: 333.3, retention: 1000.5, clockMargin: 0.5 };
+    const slow = { requestTimeout: 700.7, unreachableAfter: 3000.3 };
+    const [one, other] = [0, 1].map(
+      () => new Holdfast(store, { clock, ...fractions, ...slow }),
+    ) as [Holdfast, Holdfast];
+    const mutex = one.mutex('a', { maxHold: 900_000.5 });
+    const lease = await mutex.acquire();
+    const waiting = other.mutex('a', { fair: true }).acquire({ wait: 20_000.5 });
+    await clock.advance(2000);
+    await lease.extend(3000.3);
+    const woken = mutex.condition('c').await(lease, { wait: 100.5 });
+    await clock.advance(50);
+    await (await waiting).release();
+    await clock.until(woken);
+    await lease.release();
+    await one.ownerLocks.lock('b', 'me', 1000.5);
+    await one.ownerLocks.lock('b', 'me', 1000.7);
+    const schedule = one.schedule('c', { atLeast: 100.5, atMost: 500.5, retention: 1000.5 });
+    await schedule.runOnce(() => 1, { slot: 'x' });
+    const latch = one.latch('l', { count: 1, ttl: 1000.5, retention: 1000.7 });
+    await latch.countDown();
+    await latch.delete();
+    await one.barrier('p', { parties: 1, ttl: 1000.5 }).await();
+    await one.forceRelease('b');
+    await clock.until(Promise.all([one.close(), other.close()]));
+    const names = ['ttl', 'claim', 'retention', 'patience', 'period'] as const;
+    const odd = store.batches.flat().filter((command) =>
+      names.some((name) => {
+        const value = (command as unknown as Record<string, unknown>)[name];
+        return value !== undefined && !Number.isSafeInteger(value);
+      }),
+    );
+    expect(odd).toEqual([]);
+    expect(new Set(store.batches.flat().map(({ op }) => op)).size).toBeGreaterThan(8);
+  });
+});
