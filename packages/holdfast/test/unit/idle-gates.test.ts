@@ -1,6 +1,7 @@
 /** How often processes ask that wait at a latch or a barrier. In virtual time. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
+import { GateWaiter } from '../../src/primitives/gates/gate-waiter.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import { failure, later } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
@@ -170,5 +171,49 @@ describe('the parties of a barrier', () => {
   it('send about three polls in the life of an arrival', async () => {
     const all = await waiters(CROWD, atBarrier);
     expect(await pollsIn(all, 9)).toBeLessThan((3.6 * CROWD * WINDOW) / TTL);
+  });
+});
+
+/** How many waiters the work visits in sets of them. */
+async function visited(work: () => Promise<unknown>): Promise<number> {
+  const usual = Set.prototype[Symbol.iterator];
+  let count = 0;
+  Set.prototype[Symbol.iterator] = function (this: Set<unknown>) {
+    if (usual.call(this).next().value instanceof GateWaiter) count += this.size;
+    return usual.call(this);
+  };
+  try {
+    await work();
+  } finally {
+    Set.prototype[Symbol.iterator] = usual;
+  }
+  return count;
+}
+
+describe('many calls of one process at a latch', () => {
+  const COUNT = 400;
+
+  it('do not visit each other', async () => {
+    const { holdfast } = await process();
+    const calls: Promise<unknown>[] = [];
+    const joining = async (): Promise<void> => {
+      for (let at = 0; at < COUNT; at++) calls.push(atLatch(holdfast));
+      await clock.advance(WINDOW / 2);
+    };
+    expect(await visited(joining)).toBeLessThan(10 * COUNT);
+    // control: the end visits all
+    expect(await visited(() => open())).toBeGreaterThanOrEqual(COUNT);
+    await clock.until(Promise.all(calls));
+  });
+
+  it('poll in time for the one with the shortest ttl', async () => {
+    const { store, holdfast } = await process();
+    const long = { parties: 3, ttl: 60_000 };
+    later(holdfast.barrier('b', long).await());
+    later(holdfast.barrier('b', { ...long, ttl: 900 }).await());
+    await clock.advance(100);
+    const before = store.seen('watch').length;
+    await clock.advance(900);
+    expect(store.seen('watch').length - before).toBe(3);
   });
 });

@@ -31,6 +31,9 @@ export class GateQueue {
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
   #failures = 0;
+  /** The smallest ttl of all that joined: one that left lets the others poll earlier. */
+  #ttl = Number.POSITIVE_INFINITY;
+  #latest = 0;
   /** Of the present period, in [0, 1). */
   #luck: number | undefined;
 
@@ -40,20 +43,20 @@ export class GateQueue {
     this.#poll = poll;
   }
 
+  add(waiter: GateWaiter): void {
+    this.waiters.add(waiter);
+    this.#ttl = Math.min(this.#ttl, waiter.subject.ttl);
+    this.#latest = Math.max(this.#latest, waiter.calledAt);
+  }
+
   period(wake: Wake): number {
     const { claimWindow, randomSource } = this.#settings;
-    let ttl = Number.POSITIVE_INFINITY;
-    let latest = 0;
-    for (const { subject, calledAt } of this.waiters) {
-      ttl = Math.min(ttl, subject.ttl);
-      latest = Math.max(latest, calledAt);
-    }
     if (wake.channel === '' || this.rest === 0) {
-      return wake.period(Math.min(claimWindow, ttl / 3), this.#clock.now() - latest);
+      return wake.period(Math.min(claimWindow, this.#ttl / 3), this.#clock.now() - this.#latest);
     }
     // those that began to wait together do not poll together
     this.#luck ??= randomSource.fraction();
-    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), ttl * (0.5 + 0.1 * this.#luck));
+    return Math.min(this.rest * (0.6 + 0.4 * this.#luck), this.#ttl * (0.5 + 0.1 * this.#luck));
   }
 
   /** The longest period of a process in a crowd, in ms; 0 without a crowd. */

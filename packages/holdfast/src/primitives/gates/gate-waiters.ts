@@ -214,7 +214,7 @@ export class GateWaiters {
       this.#lines.set(name, line);
     }
     const joined = line;
-    joined.waiters.add(waiter);
+    joined.add(waiter);
     joined.crowd = reply.waiting;
     waiter.lined = true;
     waiter.hear(this.#clock.now() + joined.rest);
