@@ -30,11 +30,16 @@ const YOUNG_MS = 500;
 const BLUR_MS = 100;
 const LOOK_MS = 20;
 const LOOKS_MAX = 10;
+/** A shorter ttl is a warning. */
+const RESULT_MS_MIN = 100;
 
 export class Slot {
   readonly #core: Core;
   readonly #key: string;
   readonly #marker: string;
+  /** The fence of the marker that this call set. */
+  #run = '';
+  #until = 0;
 
   constructor(core: Core, key: string, slot: unknown) {
     if (typeof slot !== 'string' || slot === '') {
@@ -54,13 +59,19 @@ export class Slot {
     return holderOf(this.#core, this.#marker);
   }
 
-  mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
-    return mark(this.#core, this.#marker, ttl, label);
+  async mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
+    const marker = await mark(this.#core, this.#marker, ttl, label);
+    this.#run = `${marker?.fence}`;
+    this.#until = this.#core.clock.now() + ttl;
+    return marker;
   }
 
-  /** Never rejects. */
-  async ended(how: 'done' | 'failed', ttl: number): Promise<void> {
-    (await quietly(mark(this.#core, this.#marker + how, ttl, undefined)))?.leave();
+  /** Never rejects. The result names its run, and ends with the marker. */
+  async ended(how: 'done' | 'failed'): Promise<void> {
+    const left = this.#until - this.#core.clock.now();
+    if (left <= 0) return;
+    const result = mark(this.#core, this.#marker + how, Math.max(RESULT_MS_MIN, left), this.#run);
+    (await quietly(result))?.leave();
   }
 
   async state(): Promise<SlotState> {
@@ -69,8 +80,10 @@ export class Slot {
     const [done, failed, own] = await Promise.all(
       [`${marker}done`, `${marker}failed`, marker].map(look),
     );
-    if (done) return 'done';
-    if (failed) return 'failed';
+    const isOf = (result: HolderInfo | null | undefined): boolean =>
+      !!result && (!own || result.label === `${own.fence}`);
+    if (isOf(done)) return 'done';
+    if (isOf(failed)) return 'failed';
     // a lease older than the marker belongs to the run that set it
     const lock = await look(this.#key);
     return lock && own && lock.heldFor >= own.heldFor - BLUR_MS ? 'running' : 'unfinished';

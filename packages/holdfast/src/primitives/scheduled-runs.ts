@@ -147,14 +147,14 @@ export class ScheduledRuns {
     } catch (error) {
       if (forgiving) await undo([lease, marker]);
       else {
-        await slot?.ended('failed', this.#retention);
+        await slot?.ended('failed');
         await quietly(lease.end());
       }
       throw error;
     }
     const loss = (await lease.verify()) ? undefined : lease.loss;
     if (forgiving) marker?.leave();
-    if (loss === undefined) await slot?.ended('done', this.#retention);
+    if (loss === undefined) await slot?.ended('done');
     const outcome = await quietly(lease.end());
     if (loss !== undefined || outcome === 'lost') throw loss ?? lease.loss;
     return { ran: true, value, fence };

@@ -209,8 +209,8 @@ describe('many calls of one process at a latch', () => {
   it('poll in time for the one with the shortest ttl', async () => {
     const { store, holdfast } = await process();
     const long = { parties: 3, ttl: 60_000 };
-    later(holdfast.barrier('b', long).await());
-    later(holdfast.barrier('b', { ...long, ttl: 900 }).await());
+    void later(holdfast.barrier('b', long).await());
+    void later(holdfast.barrier('b', { ...long, ttl: 900 }).await());
     await clock.advance(100);
     const before = store.seen('watch').length;
     await clock.advance(900);

@@ -252,3 +252,68 @@ it('a run that ends well while its instance closes has done its slot', async () 
     .runOnce(() => 1, { slot: 's' });
   expect(await found).toMatchObject({ ran: false, reason: 'slot-taken', slot: 'done' });
 });
+
+describe('a slot that runs again after its retention', () => {
+  const RETENTION = 20_000;
+  const options: ScheduleOptions = { atLeast: 0, retention: RETENTION };
+  const run = (work: () => unknown): Promise<unknown> =>
+    holdfast.schedule('job', options).runOnce(work, { slot: 's' });
+  const slotNow = async (): Promise<unknown> =>
+    (
+      await open()
+        .schedule('job', options)
+        .runOnce(() => 1, { slot: 's' })
+    ).slot;
+  const lasting =
+    (ms: number, end: () => void): (() => Promise<void>) =>
+    async () => {
+      await new Promise<void>((resolve) => void clock.after(ms, resolve));
+      end();
+    };
+  const fine = (): void => undefined;
+  const broken = (): void => {
+    throw new Error('broken');
+  };
+
+  const ends = { done: fine, failed: broken };
+
+  it.each([
+    ['done', 'failed'],
+    ['failed', 'done'],
+    ['done', 'done'],
+    ['failed', 'failed'],
+  ] as const)('has its state: %s, then %s', async (first, second) => {
+    const one = later(run(lasting(15_000, ends[first])));
+    await clock.advance(15_010);
+    await one.catch(fine);
+    expect(await slotNow()).toBe(first);
+    await clock.advance(RETENTION - 15_010 - 10);
+    expect(await slotNow()).toBe(first);
+    await clock.advance(20);
+    const two = later(run(lasting(100, ends[second])));
+    await clock.advance(50);
+    expect(await slotNow()).toBe('running');
+    await clock.advance(60);
+    await two.catch(fine);
+    expect(await slotNow()).toBe(second);
+    await clock.advance(RETENTION - 200);
+    expect(await slotNow()).toBe(second);
+  });
+
+  it('also if the result of the first run is still there', async () => {
+    const warned: unknown[] = [];
+    holdfast = open({ onWarning: ({ code }) => warned.push(code) });
+    store.ail('acquire', 40);
+    const one = run(lasting(RETENTION - 100, fine));
+    await clock.advance(RETENTION + 60);
+    await one;
+    store.heal();
+    const two = later(run(lasting(1000, broken)));
+    await clock.advance(5);
+    expect(await slotNow()).toBe('running');
+    await clock.advance(1000);
+    await two.catch(fine);
+    expect(await slotNow()).toBe('failed');
+    expect(warned).toEqual([]);
+  });
+});
