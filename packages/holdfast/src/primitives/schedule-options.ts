@@ -60,7 +60,7 @@ export type RunOnceResult<T> =
       readonly reason: SkipReason;
       /** The run that holds the lock or the slot, if the store still has it. */
       readonly holder: HolderInfo | null;
-      /** The state of the slot, if the call has one. */
+      /** The state of the slot, if the call has one and the store told it. */
       readonly slot: SlotState | undefined;
     };
 

@@ -108,7 +108,9 @@ export class ScheduledRuns {
     const taken = slot && (await quietly(slot.soonTaken()));
     if (slot && taken) return skippedSlot(slot, taken);
     const holder = (await quietly(holderOf(this.#core, this.#key))) ?? null;
-    return { ran: false, reason: 'busy', holder, slot: slot && 'missed' };
+    // not known if the store did not answer
+    const state = taken === null ? 'missed' : undefined;
+    return { ran: false, reason: 'busy', holder, slot: state };
   }
 
   /**

@@ -304,8 +304,8 @@ describe('a slot that runs again after its retention', () => {
     const warned: unknown[] = [];
     holdfast = open({ onWarning: ({ code }) => warned.push(code) });
     store.ail('acquire', 40);
-    const one = run(lasting(RETENTION - 100, fine));
-    await clock.advance(RETENTION + 60);
+    const one = run(lasting(RETENTION - 50, fine));
+    await clock.advance(RETENTION + 80);
     await one;
     store.heal();
     const two = later(run(lasting(1000, broken)));
@@ -316,4 +316,27 @@ describe('a slot that runs again after its retention', () => {
     expect(await slotNow()).toBe('failed');
     expect(warned).toEqual([]);
   });
+});
+
+it('a slot whose state the store does not tell is not called missed', async () => {
+  const schedule = (one: Holdfast): ReturnType<Holdfast['schedule']> =>
+    one.schedule('k', { atLeast: 0 });
+  let finish: () => void = () => undefined;
+  const running = schedule(open()).runOnce(
+    () => new Promise<void>((resolve) => void (finish = resolve)),
+    { slot: 'other' },
+  );
+  await settle();
+  // control: it is answered
+  const told = schedule(open()).runOnce(() => 1, { slot: 's' });
+  await clock.advance(1000);
+  expect(await told).toMatchObject({ ran: false, reason: 'busy', slot: 'missed' });
+  let looks = 0;
+  store.fate = ({ op }) => (op === 'inspect' && (looks += 1) > 1 ? 'lost' : 'answered');
+  const untold = schedule(open()).runOnce(() => 1, { slot: 's' });
+  await clock.advance(10_000);
+  expect(await untold).toEqual({ ran: false, reason: 'busy', holder: null, slot: undefined });
+  store.heal();
+  finish();
+  expect(await running).toMatchObject({ ran: true });
 });
