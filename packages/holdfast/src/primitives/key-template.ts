@@ -1,9 +1,9 @@
 /**
- * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once. `{{` and
- * `}}` stand for single braces.
+ * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. `{{` and `}}` stand for single
+ * braces.
  *
  * With several arguments, a backslash precedes each backslash of a value, and each character that
- * could be taken for the text between two values, so different values have different keys.
+ * could be taken for the text between two values, so values with different texts have different keys.
  */
 import { badOption } from '../base/errors.js';
 
@@ -34,6 +34,8 @@ export function keyTemplate(template: string): (args: readonly unknown[]) => str
   // nothing would separate two values
   if (between.includes(''))
     throw badOption('key', 'a key with text between two arguments', template);
+  if (between.some((one) => one.includes('\\')))
+    throw badOption('key', 'a key without a backslash between two arguments', template);
   const marks = new Set(['\\', ...Array.from(between.join(''))]);
   const escaped = (value: string): string =>
     between.length === 0 ? value : Array.from(value, (c) => (marks.has(c) ? `\\${c}` : c)).join('');

@@ -233,4 +233,9 @@ it('two lists of values have two keys', () => {
   // one value needs no mark
   expect(of('order:{0}', 'a:b')).toBe('order:a:b');
   expect(() => keyTemplate('{0}{1}')).toThrow(/text between two arguments/);
+  for (const between of ['\\', '\\:', ':\\', ':\\:']) {
+    expect(() => keyTemplate(`{0}${between}{1}`)).toThrow(/without a backslash between/);
+  }
+  expect(of('C:\\{0}', 'a')).toBe('C:\\a');
+  expect(of('\\{0}:{1}\\', 'a', 'b')).toBe('\\a:b\\');
 });
