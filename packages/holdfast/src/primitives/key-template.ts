@@ -1,9 +1,9 @@
 /**
- * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. `{{` and `}}` stand for single
- * braces.
+ * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. `{{` and `}}` stand for single braces.
  *
  * With several arguments, a backslash precedes each backslash of a value, and each character that
- * could be taken for the text between two values, so values with different texts have different keys.
+ * could be taken for the text between two values, so values with different texts have different
+ * keys.
  */
 import { badOption } from '../base/errors.js';
 

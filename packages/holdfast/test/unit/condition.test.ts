@@ -313,3 +313,15 @@ it('a waiter that comes back while replicas are away asks again, and has its lea
   await clock.advance(2000);
   expect([await waiting, lease.held]).toEqual([false, true]);
 });
+
+it('`maxHold` begins anew after a wait', async () => {
+  const lease = await mutex.acquire({ maxHold: 5000 });
+  await clock.advance(4000);
+  const waiting = mutex.condition('c').await(lease, { wait: 100 });
+  await clock.advance(200);
+  expect(await waiting).toBe(false);
+  await clock.advance(4500);
+  expect(lease.held).toBe(true);
+  await clock.advance(600);
+  expect(lease.held).toBe(false);
+});
