@@ -109,7 +109,9 @@ export class OwnerLocks {
    * store did not reply. The unlock is then retried in the background, so check `holds` before you
    * unlock again.
    */
-  unlock(key: string, owner: string): Promise<boolean> {
+  async unlock(key: string, owner: string): Promise<boolean> {
+    checkLockKey(key);
+    checkOwner(owner);
     return this.#inTurn(key, owner, async () => {
       let limit = SHOWN;
       for (let tries = 0; tries < TRIES; tries++) {

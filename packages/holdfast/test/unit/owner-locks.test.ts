@@ -32,14 +32,17 @@ function ops(store: WatchedStore): string[] {
 }
 
 describe('calls with an owner', () => {
-  it('cost one command to lock, and two to unlock or to renew', async () => {
+  it('cost one command to lock first, two to unlock, and one more to renew each hold', async () => {
     const { store, one } = setUp();
     await one.ownerLocks.lock(KEY, 'me', LONG);
     expect(ops(store)).toEqual(['acquire']);
     await one.ownerLocks.renew(KEY, 'me', LONG);
     expect(ops(store)).toEqual(['inspect', 'renew']);
+    await one.ownerLocks.lock(KEY, 'me', LONG);
+    expect(ops(store)).toEqual(['acquire', 'inspect', 'renew', 'renew']);
     await one.ownerLocks.unlock(KEY, 'me');
-    expect(ops(store)).toEqual(['inspect', 'release']);
+    await one.ownerLocks.unlock(KEY, 'me');
+    expect(ops(store)).toEqual(['inspect', 'release', 'inspect', 'release']);
     expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(false);
     expect(ops(store)).toEqual(['inspect']);
   });
@@ -224,4 +227,34 @@ it.each([20, 30])('an unlock finds its hold behind %i of another process', async
   expect(ops(store)).toEqual(['inspect', 'inspect', 'release']);
   expect(await other.ownerLocks.holds(KEY, 'me')).toBe(count);
   expect(await other.ownerLocks.unlock(KEY, 'me')).toBe(false);
+});
+
+describe('a key or an owner that JSON cannot show', () => {
+  const thrower = {
+    toJSON: () => {
+      throw new Error('raw');
+    },
+  };
+
+  it.each([
+    ['a BigInt', 7n],
+    ['an object', thrower],
+    ['a symbol', Symbol('s')],
+  ] as [string, never][])('is refused by name: %s', async (_, bad) => {
+    const { store, one } = setUp();
+    const { ownerLocks: locks } = one;
+    const calls: ((key: string, owner: string) => Promise<unknown>)[] = [
+      (key, owner) => locks.unlock(key, owner),
+      (key, owner) => locks.lock(key, owner, LONG),
+      (key, owner) => locks.tryLock(key, owner, LONG),
+      (key, owner) => locks.renew(key, owner, LONG),
+      (key, owner) => locks.holds(key, owner),
+    ];
+    for (const call of calls) {
+      const ofKey = await failure(call(bad, 'me'), 'HOLDFAST_BAD_OPTION');
+      const ofOwner = await failure(call(KEY, bad), 'HOLDFAST_BAD_OPTION');
+      expect([ofKey.option, ofOwner.option]).toEqual(['key', 'owner']);
+    }
+    expect(ops(store)).toEqual([]);
+  });
 });
