@@ -10,7 +10,6 @@ import { badOption } from '../base/errors.js';
 const PART = /\{\{|\}\}|\{(\d+)((?:\.[^.{}]+)*)\}|[{}]/gu;
 const EXPECTED = 'a key in which {0} or {0.id} stands for an argument and {{ for a brace';
 
-/** Throws `HOLDFAST_BAD_OPTION` for a malformed template. */
 export function keyTemplate(template: string): (args: readonly unknown[]) => string {
   const texts: string[] = [];
   const paths: string[][] = [];

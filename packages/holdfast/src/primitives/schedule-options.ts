@@ -66,7 +66,6 @@ export type RunOnceResult<T> =
 
 export const HOUR = 3_600_000;
 
-/** `fair`: the store grants each acquisition itself. */
 export function lockOptions({ ttl, label, atMost = HOUR }: ScheduleOptions): LockOptions {
   const given = { ...(ttl !== undefined && { ttl }), ...(label !== undefined && { label }) };
   return { fair: true, ...given, renew: true, maxHold: atMost };

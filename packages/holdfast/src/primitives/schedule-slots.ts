@@ -37,7 +37,6 @@ export class Slot {
   readonly #core: Core;
   readonly #key: string;
   readonly #marker: string;
-  /** The fence of the marker that this call set. */
   #run = '';
   #until = 0;
 

@@ -108,7 +108,6 @@ export class ScheduledRuns {
     const taken = slot && (await quietly(slot.soonTaken()));
     if (slot && taken) return skippedSlot(slot, taken);
     const holder = (await quietly(holderOf(this.#core, this.#key))) ?? null;
-    // not known if the store did not answer
     const state = taken === null ? 'missed' : undefined;
     return { ran: false, reason: 'busy', holder, slot: state };
   }

@@ -14,7 +14,6 @@ import type { GateWaiter } from './gate-waiter.js';
 
 /** The store must have passed an expected end. */
 const PAST_END_MS = 1;
-/** After polls without an answer. */
 const AGAIN = growing(100, 5000);
 /** The polls of all processes in a claim window, while no period is the longest. */
 const POLLS = 64;
@@ -31,7 +30,7 @@ export class GateQueue {
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
   #failures = 0;
-  /** The smallest ttl of all that joined: one that left lets the others poll earlier. */
+  /** The smallest of all that joined. */
   #ttl = Number.POSITIVE_INFINITY;
   #latest = 0;
   /** Of the present period, in [0, 1). */
