@@ -272,6 +272,7 @@ export class Watchdog {
     try {
       standing = await this.inquiries.standing(root);
     } catch {
+      // it is asked again
     }
     if (standing === 'absent') return this.gone(root);
     renewal.busy = false;
