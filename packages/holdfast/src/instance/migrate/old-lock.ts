@@ -4,8 +4,10 @@
  */
 import type { ClientPort } from '../../store/clients/port.js';
 import type { Clock } from '../../base/clock.js';
-import { StoreFailure } from '../../store/port.js';
+import { OutOfStep, StoreFailure } from '../../store/port.js';
+import { notQueued } from '../../store/redis/codec.js';
 import { failureOf } from '../../store/redis/error-replies.js';
+import { provenPort } from '../../store/redis/proven-port.js';
 
 /** `KEYS[1]` is the lock, `ARGV[1]` the holder, `ARGV[2]` the ttl. */
 export interface LockFormat {
@@ -17,7 +19,14 @@ export interface LockFormat {
   readonly release: string;
 }
 
-/** The answer of most servers: 1 is yes, 0 is no. */
+/** Not `provable`: this server may be older than 7.0. */
+const withProof = (script: string): string => `local proof = table.remove(ARGV)
+local function answer()
+${script}
+end
+return proof .. ' ' .. answer()`;
+
+/** Of most servers: 1 is yes, 0 is no. */
 type Vote = 0 | 1;
 
 export class OldLock {
@@ -29,13 +38,13 @@ export class OldLock {
 
   /** @internal */
   constructor(ports: readonly ClientPort[], format: LockFormat, key: string, channel = '') {
-    this.#ports = ports;
+    this.#ports = ports.map(provenPort);
     this.#format = format;
     this.key = key;
     this.#channel = channel;
   }
 
-  /** @internal The lock is on several servers. */
+  /** @internal */
   get hasSeveral(): boolean {
     return this.#ports.length > 1;
   }
@@ -71,17 +80,17 @@ export class OldLock {
         timer.cancel();
       };
       for (const port of this.#ports) {
-        port.eval(script, [this.key], args).then(
-          (answer) => {
-            if (answer === 0) no += 1;
-            else yes += 1;
-            count();
-          },
-          (error: unknown) => {
-            failed += 1;
-            count(failureOf(error, port.isReply(error)));
-          },
-        );
+        const vote = async (): Promise<void> => {
+          const answer = notQueued(await port.eval(withProof(script), [this.key], args));
+          if (answer === 0) no += 1;
+          else if (answer === 1) yes += 1;
+          else throw new OutOfStep(port.name);
+          count();
+        };
+        vote().catch((error: unknown) => {
+          failed += 1;
+          count(error instanceof StoreFailure ? error : failureOf(error, port.isReply(error)));
+        });
       }
     });
   }
