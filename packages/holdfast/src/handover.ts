@@ -73,7 +73,7 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
   const { clock } = core;
   const leases = partsOf(core, lease).map(({ hold }, at): Written => {
     const { key, id, index, fence, holdUntil, root, terms } = hold;
-    // a local task that continues it would have a fence that the other process cannot know
+    // the other process cannot know the fence of a task that continues it
     root.reserved = 0;
     const { weight, extras } = root;
     const { ttl, owner } = terms;
@@ -89,7 +89,7 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
 /**
  * Writes a lease as text and ends it in this process, without releasing the lock, which lasts for
  * its remaining time, and until a process adopts it. `signal` of a lease does not abort; that of a
- * leader's term does, because the term is over here.
+ * leader's term does.
  */
 export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
   const text = toText(holdfast, lease);
@@ -105,7 +105,8 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Lea
  * lease; one instance may not have it twice.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
- * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version, or of a leader's term.
+ * answer, `HOLDFAST_CLOSED` if `holdfast` closes meanwhile, which leaves the lease as it is, and
+ * `HOLDFAST_BAD_OPTION` if the text is not of this version, or of a leader's term.
  */
 export async function adopt(
   holdfast: HoldfastCore,
@@ -140,17 +141,41 @@ async function adoptAll(
   options: AdoptOptions,
 ): Promise<Lease | MultiLease> {
   checkObject('options', options);
-  for (const { id, key } of all) {
-    if (core.closing) throw closed(key);
-    if (core.watchdog.find(id) !== undefined) {
-      throw badOption('text', 'a lease that this instance does not have', text);
-    }
+  const isOpen = (): void => {
+    if (core.closing) throw closed((all[0] as Written).key);
+  };
+  isOpen();
+  const free = reserve(core, all, text);
+  try {
+    const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
+    // not released: another process may have it
+    isOpen();
+    const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
+    core.acquisitions.lasting.begin();
+    const now = core.clock.now();
+    // in one step: a close ends them
+    const claims = roots.map((root) => core.watchdog.add(root, now));
+    for (const claim of claims) await claim;
+    return several ? multi(leases) : (leases[0] as Lease);
+  } finally {
+    free();
   }
-  const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
-  const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
-  core.acquisitions.lasting.begin();
-  for (const root of roots) await core.watchdog.add(root, core.clock.now());
-  return several ? multi(leases) : (leases[0] as Lease);
+}
+
+const adopting = new WeakMap<Core, Set<string>>();
+
+function reserve(core: Core, all: readonly Written[], text: string): () => void {
+  const ids = adopting.get(core) ?? new Set();
+  adopting.set(core, ids);
+  const own = new Set(all.map(({ id }) => id));
+  const isTaken = ({ id }: Written): boolean => ids.has(id) || core.watchdog.find(id) !== undefined;
+  if (own.size < all.length || all.some(isTaken)) {
+    throw badOption('text', 'a lease that this instance does not have', text);
+  }
+  for (const id of own) ids.add(id);
+  return () => {
+    for (const id of own) ids.delete(id);
+  };
 }
 
 async function adopted(core: Core, written: Written, options: AdoptOptions): Promise<Root> {
@@ -220,7 +245,7 @@ function parse(text: string): Parsed {
   try {
     found = JSON.parse(text);
   } catch {
-    // reported below
+    found = undefined;
   }
   const leases: unknown = found?.leases;
   const whole = Array.isArray(leases) && leases.length > 0 && leases.every(isWritten);
@@ -228,8 +253,7 @@ function parse(text: string): Parsed {
   throw badOption('text', `a lease in format ${FORMAT}, as toText() and handOver() write it`, text);
 }
 
-/** The whole numbers in the text, and their least values. */
-const WHOLE = { index: 0, fence: 1, weight: 1, changes: 0, signals: 0 } as const;
+const LEAST = { index: 0, fence: 1, weight: 1, changes: 0, signals: 0 } as const;
 const DAY = 86_400_000;
 
 function isWritten(one: unknown): one is Written {
@@ -237,8 +261,8 @@ function isWritten(one: unknown): one is Written {
   const { kind, key, id, owner, ttl, maxHold = DAY, ...rest } = one as Partial<Written>;
   const texts = [key, id, owner].every((value) => typeof value === 'string');
   const lengths = [ttl, maxHold].every((value) => typeof value === 'number' && value > 0);
-  const numbers = Object.entries(WHOLE).every(([name, least]) => {
-    const value = rest[name as keyof typeof WHOLE];
+  const numbers = Object.entries(LEAST).every(([name, least]) => {
+    const value = rest[name as keyof typeof LEAST];
     return Number.isSafeInteger(value) && (value as number) >= least;
   });
   const named = typeof kind === 'string' && Object.hasOwn(KINDS, kind) && key !== '' && id !== '';
