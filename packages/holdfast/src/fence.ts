@@ -2,9 +2,9 @@
  * The entry `holdfast/fence`: a resource that refuses the writes of earlier holders.
  *
  * The resource stores the greatest fence that it has seen and refuses a smaller one; an equal one
- * is accepted, because one lease may write many times. A paused holder that continues after its
- * lease has ended has a smaller fence than the next holder, so its write is refused (Martin
- * Kleppmann, "How to do distributed locking", 2016).
+ * is accepted, because one lease may write many times. A paused holder that continues has a smaller
+ * fence than the next one, so its write is refused (Martin Kleppmann, "How to do distributed
+ * locking", 2016).
  */
 import { randomBytes } from 'node:crypto';
 import { checkKey } from './base/checks.js';
@@ -101,9 +101,9 @@ export function fragment<Result>(
 
 /** The metadata of a stored object. */
 export interface StoredObject {
-  /** The tag as the store gives it. */
+  /** As the store gives it. */
   readonly etag: string;
-  /** The fence in the metadata; `undefined` if the object has none, which is less than any. */
+  /** The fence as `put` wrote it; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;
 }
 
@@ -118,9 +118,10 @@ export interface FencedObject {
   /** Reads the metadata; `undefined` without an object. */
   readonly head: () => Promise<StoredObject | undefined>;
   /**
-   * Writes the object, with the fence in its metadata, if the condition is met. False if the store
-   * answers that it is not: with status 412, with 409 (several conditional writes at once), or with
-   * 404 to `If-Match` (the object was removed).
+   * Writes the object, with the fence in its metadata, if the condition is met. In a store whose
+   * ETag depends only on the body, as that of S3, write the fence into the body too. False if the
+   * store answers that the condition is not met: status 412, 409 (several conditional writes at
+   * once), or 404 to `If-Match` (the object was removed).
    */
   readonly put: (condition: PutCondition, fence: string) => Promise<boolean>;
 }
@@ -140,10 +141,8 @@ export async function fencedPut(object: FencedObject, fence: number): Promise<bo
   checkFence(fence);
   for (let count = 0; count < PUTS; count++) {
     const stored = await object.head();
-    const seen = Number(stored?.fence ?? 0);
-    checkFence(seen);
-    if (seen > fence) return false;
-    // without its value a client omits the header, and the write has no condition
+    if (seen(stored?.fence) > fence) return false;
+    // a client omits an empty header
     if (stored !== undefined && !isText(stored.etag)) {
       throw badOption('etag', 'the ETag of the object, which head() reads', stored.etag);
     }
@@ -154,13 +153,21 @@ export async function fencedPut(object: FencedObject, fence: number): Promise<bo
   throw new HoldfastError('HOLDFAST_REFUSED', message);
 }
 
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-
-function checkFence(fence: number): void {
-  if (!Number.isSafeInteger(fence) || fence < 0) throw badOption('fence', 'a fence', fence);
+function seen(stored: unknown): number {
+  if (stored === undefined) return 0;
+  const isWhole = typeof stored === 'string' && /^\d+$/.test(stored);
+  const fence = isWhole ? Number(stored) : stored;
+  checkFence(fence as number, stored);
+  return fence as number;
 }
 
-/** The reply repeats the last argument: some clients give replies to the wrong commands. */
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+function checkFence(fence: number, given: unknown = fence): void {
+  if (!Number.isSafeInteger(fence) || fence < 0) throw badOption('fence', 'a fence', given);
+}
+
+/** The reply has a proof, see `proven-port.ts`. */
 const FENCED_SET = `local seen = tonumber(redis.call('HGET', KEYS[1], 'fence') or '0')
 if tonumber(ARGV[2]) < seen then return '0 ' .. ARGV[3] end
 redis.call('HSET', KEYS[1], 'value', ARGV[1], 'fence', ARGV[2])

@@ -3,12 +3,13 @@
  * `fence-azure.test.ts` has a store that is a product.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { fencedPut } from '../../src/fence.js';
+import { type FencedObject, fencedPut } from '../../src/fence.js';
 import {
   interrupted,
   objectAt,
   type ObjectStore,
   startObjectStore,
+  withFence,
 } from '../support/object-store.js';
 
 let store: ObjectStore;
@@ -24,12 +25,18 @@ beforeEach(() => {
 const write = (body: string, fence: number): Promise<boolean> =>
   fencedPut(objectAt(store.url('a'), body), fence);
 
+const stored = (body: string, fence: number): object => ({
+  etag: expect.stringMatching(/^"[0-9a-f]{32}"$/),
+  body: withFence(body, fence),
+  fence: `${fence}`,
+});
+
 it('accepts the first, an equal and a greater fence, and refuses a smaller one', async () => {
   expect(await write('a', 2 ** 52)).toBe(true);
   expect(await write('b', 2 ** 52)).toBe(true);
   expect(await write('c', 2 ** 52 + 1)).toBe(true);
   expect(await write('late', 2 ** 52)).toBe(false);
-  expect(store.objects.get('a')).toMatchObject({ body: 'c', fence: `${2 ** 52 + 1}` });
+  expect(store.objects.get('a')).toEqual(stored('c', 2 ** 52 + 1));
 });
 
 it('refuses an earlier holder if a later one writes after its metadata was read', async () => {
@@ -38,9 +45,24 @@ it('refuses an earlier holder if a later one writes after its metadata was read'
     if (before !== undefined) await write('before', before);
     const early = interrupted(objectAt(store.url('a'), 'early'), () => write('later', 9));
     expect(await fencedPut(early, 5)).toBe(false);
-    expect(store.objects.get('a')).toMatchObject({ body: 'later', fence: '9' });
+    expect(store.objects.get('a')).toEqual(stored('later', 9));
     expect(store.log.at(-2)).toBe('PUT 412');
   }
+});
+
+it('refuses an earlier holder also if the later one writes the same body again', async () => {
+  await write('same', 1);
+  const early = interrupted(objectAt(store.url('a'), 'early'), () => write('same', 9));
+  expect(await fencedPut(early, 5)).toBe(false);
+  expect(store.objects.get('a')).toEqual(stored('same', 9));
+});
+
+it('negative control: without the fence in the body, the ETag of the same body passes', async () => {
+  const plain = (body: string): FencedObject => objectAt(store.url('a'), body, (text) => text);
+  await fencedPut(plain('same'), 1);
+  const early = interrupted(plain('early'), () => fencedPut(plain('same'), 9));
+  expect(await fencedPut(early, 5)).toBe(true);
+  expect(store.objects.get('a')).toMatchObject({ body: 'early', fence: '5' });
 });
 
 it('negative control: without conditional writes, an earlier holder overwrites', async () => {
@@ -48,7 +70,7 @@ it('negative control: without conditional writes, an earlier holder overwrites',
   try {
     const early = interrupted(objectAt(store.url('a'), 'early'), () => write('later', 9));
     expect(await fencedPut(early, 5)).toBe(true);
-    expect(store.objects.get('a')).toMatchObject({ body: 'early' });
+    expect(store.objects.get('a')).toEqual(stored('early', 5));
   } finally {
     store.unconditional = false;
   }
@@ -66,13 +88,13 @@ it('repeats after an earlier writer, a conflict, and the removal of the object',
   expect(await fencedPut(object, 6)).toBe(true);
   const removes = (): Promise<unknown> => fetch(store.url('a'), { method: 'DELETE' });
   expect(await fencedPut(interrupted(object, removes), 7)).toBe(true);
-  expect(store.objects.get('a')).toMatchObject({ body: 'new', fence: '7' });
+  expect(store.objects.get('a')).toEqual(stored('new', 7));
 });
 
 it('of many writers at once, the last fence remains', async () => {
   const results = await Promise.all([5, 3, 8, 1, 7, 2, 6, 4].map((n) => write(`${n}`, n)));
   expect(results[2]).toBe(true);
-  expect(store.objects.get('a')).toMatchObject({ body: '8', fence: '8' });
+  expect(store.objects.get('a')).toEqual(stored('8', 8));
 });
 
 it('refuses a fence that is none, and ends if the store never accepts', async () => {

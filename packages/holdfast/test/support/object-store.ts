@@ -1,8 +1,9 @@
 /**
  * A small object store over HTTP: HEAD, PUT and DELETE, with the conditional writes of RFC 9110
- * (`If-Match`, `If-None-Match: *`) and the metadata headers and answers of S3. It is not a product:
- * it implements what the documents of these two say.
+ * (`If-Match`, `If-None-Match: *`) and the metadata headers, ETags and answers of S3. It is not a
+ * product: it implements what the documents of these two say.
  */
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FencedObject, PutCondition } from '../../src/fence.js';
@@ -26,7 +27,6 @@ export interface ObjectStore {
 }
 
 export async function startObjectStore(): Promise<ObjectStore> {
-  let version = 0;
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request;
     const name = url.slice(1);
@@ -61,7 +61,9 @@ export async function startObjectStore(): Promise<ObjectStore> {
       }
       const fence = headers['x-amz-meta-fence'] as string | undefined;
       const body = Buffer.concat(parts).toString();
-      store.objects.set(name, { etag: `"${++version}"`, fence, body });
+      // as that of S3, it does not depend on the metadata
+      const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+      store.objects.set(name, { etag, fence, body });
       return answer(200);
     });
   });
@@ -81,8 +83,14 @@ export async function startObjectStore(): Promise<ObjectStore> {
   return store;
 }
 
-/** The recipe of docs/fences.md with `fetch`. */
-export function objectAt(url: string, body: string): FencedObject {
+/** The body ends with the fence, as in the recipe of docs/fences.md. */
+export const withFence = (body: string, fence: string | number): string => `${body}\n% ${fence}`;
+
+/**
+ * The recipe of docs/fences.md with `fetch`.
+ * @param bodyOf the body to write; without the fence in it for negative controls
+ */
+export function objectAt(url: string, body: string, bodyOf = withFence): FencedObject {
   return {
     async head() {
       const { status, headers } = await fetch(url, { method: 'HEAD' });
@@ -95,7 +103,7 @@ export function objectAt(url: string, body: string): FencedObject {
       const headers = new Headers({ 'x-amz-meta-fence': fence });
       if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
       if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch);
-      const { status } = await fetch(url, { method: 'PUT', headers, body });
+      const { status } = await fetch(url, { method: 'PUT', headers, body: bodyOf(body, fence) });
       if (status === 404 || status === 409 || status === 412) return false;
       if (status !== 200) throw new Error(`PUT: ${status}`);
       return true;
