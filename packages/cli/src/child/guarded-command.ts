@@ -13,6 +13,8 @@ const GUARD = fileURLToPath(new URL('guard-main.js', import.meta.url));
 export class GuardedCommand {
   readonly #guard: ChildProcess;
   readonly #reports: ((report: Report) => void)[] = [];
+  /** Resolves when the guard has ended, or could not be started. */
+  readonly #gone: Promise<string>;
   #pid: number | undefined;
 
   constructor() {
@@ -30,7 +32,15 @@ export class GuardedCommand {
       env,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     });
-    this.#guard.on('error', () => undefined);
+    this.#gone = new Promise((resolve) => {
+      this.#guard.once('exit', () =>
+        resolve('the guard process died, so the command was killed or not started'),
+      );
+      this.#guard.on('error', ({ message }) => {
+        if (this.#guard.pid === undefined)
+          resolve(`the guard process could not be started: ${message}`);
+      });
+    });
     this.#guard.on('message', (report) => this.#tell(report as Report));
   }
 
@@ -50,9 +60,9 @@ export class GuardedCommand {
         if (report.type === 'ended') resolve(report);
         else reject(notStarted(order.file, report));
       });
-      this.#guard.once('exit', () => {
-        const failure = 'the guard process died, so the command was killed';
-        void this.#kill().then(() => reject(new Failure(EXIT.internal, failure)));
+      void this.#gone.then(async (failure) => {
+        await this.#kill();
+        reject(new Failure(EXIT.internal, failure));
       });
     });
     this.#send({ do: 'start', ...order });
