@@ -66,10 +66,12 @@ async function term(candidate: Candidate): Promise<number | undefined> {
   const { budget, name, notes, page, signals, words } = candidate;
   let lease: Lease | undefined;
   let command: GuardedCommand | undefined;
+  const lost = (): void => page?.leads(false);
   try {
     lease = await elected(candidate);
     command = new GuardedCommand();
-    page?.leads(true);
+    page?.leads(!lease.signal.aborted);
+    lease.signal.addEventListener('abort', lost, { once: true });
     const env = page === undefined ? {} : { HOLDFAST_LEADER_URL: page.url };
     return await runUnder(lease, { words, budget, notes, signals, command, env });
   } catch (error) {
@@ -79,7 +81,8 @@ async function term(candidate: Candidate): Promise<number | undefined> {
     notes.warning('again', `${failure.message}; standing again for ${name}`, { key: name });
     return undefined;
   } finally {
-    page?.leads(false);
+    lease?.signal.removeEventListener('abort', lost);
+    lost();
     command?.dismiss();
     if (lease !== undefined) await release(lease, notes);
   }

@@ -124,8 +124,18 @@ export async function breakLock(key: string, options: BreakOptions): Promise<num
     if (yes !== true && !(await agrees(lock))) {
       throw new Failure(EXIT.busy, `${key} was not broken`);
     }
-    const force = { holder: id, reason, wait: CONFIRM_MS };
-    const { ended, overlap } = await holdfast.forceRelease(key, force);
+    // another holder, that the question did not show, keeps its lease
+    const shown = yes === true ? [undefined] : lock.holders.map((one) => one.id);
+    const ends = (id === undefined ? shown : [id]).map((holder) =>
+      holdfast.forceRelease(key, { holder, reason, wait: CONFIRM_MS }),
+    );
+    const results = await Promise.all(ends);
+    const ended = results.reduce((sum, one) => sum + one.ended, 0);
+    const overlap = Math.max(...results.map((one) => one.overlap));
+    if (id !== undefined && ended === 0) {
+      const text = `${key} has no lease with the id ${id}, and was not broken`;
+      throw new Failure(EXIT.busy, text, 'holdfast inspect shows the ids');
+    }
     if (json === true) print(toJson({ key, ended, overlap }));
     else {
       print(`${ended} ${ended === 1 ? 'lease' : 'leases'} of ${printable(key)} ended`);

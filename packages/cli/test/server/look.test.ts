@@ -206,6 +206,28 @@ describe('break', () => {
     expect((await holdfastCli('break', 'broken', '-y')).stdout).toBe('broken is free\n');
   });
 
+  it('ends the leases that the question showed, and no other one', async () => {
+    const shown = await holdfast.mutex('taken-on').acquire();
+    await using program = new Cli(['break', 'taken-on'], { env, terminal: true });
+    await program.shows(/Break this lock/);
+    await shown.release();
+    const other = new Holdfast(client);
+    const lease = await other.mutex('taken-on').acquire();
+    program.type('y\r');
+    await program.exited;
+    expect(program.stdout).toContain('0 leases of taken-on ended');
+    expect(await holdfast.inspect('taken-on')).toMatchObject({ holders: [{ id: lease.id }] });
+    await other.close();
+  });
+
+  it('of an id that the lock does not have leads to 75', async () => {
+    const lease = await holdfast.mutex('other-id').acquire();
+    const result = await holdfastCli('break', 'other-id', '--yes', '--id', 'unknown');
+    expect(result).toMatchObject({ code: 75, stdout: '' });
+    expect(lease.held).toBe(true);
+    await lease.release();
+  });
+
   it('ends one lease of several', async () => {
     const semaphore = holdfast.semaphore('several', { permits: 2 });
     const [one, two] = [await semaphore.acquire(), await semaphore.acquire()];

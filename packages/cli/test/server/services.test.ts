@@ -152,6 +152,31 @@ describe('lead', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  it('does not serve that it leads while a command ends whose lock was lost', async () => {
+    const text = 'trap "sleep 60" TERM; echo up; while :; do sleep 0.02; done';
+    const args = [
+      '--http',
+      '0',
+      '--json',
+      '--ttl',
+      '1m',
+      '--kill-after',
+      '10s',
+      '--',
+      'sh',
+      '-c',
+      text,
+    ];
+    await using program = new Cli(['lead', 'losing', ...args], { env });
+    const url = await until(() => /"url":"([^"]+)"/.exec(program.stderr)?.[1], { within: 20_000 });
+    await program.shows(/up/);
+    expect(await statusOf(`${url}leads`)).toBe(200);
+    await holdfast.forceRelease('losing');
+    await until(async () => (await statusOf(`${url}leads`)) === 503);
+    expect(program.stderr).not.toContain('"event":"ended"');
+    program.kill('SIGINT');
+  });
+
   it('refuses an address that is in use', async () => {
     const args = ['--http', String(server.port), '--', 'true'];
     const result = await cli(['lead', 'in-use', ...args], { env });
