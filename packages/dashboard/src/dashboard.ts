@@ -106,7 +106,7 @@ class View {
     if (pathname !== base && !pathname.startsWith(`${base}/`)) return text(404, 'No such page.\n');
     try {
       const isLocal = this.#authorize === undefined;
-      const may = isLocal ? this.local.of(request, peer) : await this.#authorize(request);
+      const may = isLocal ? this.local.of(request, peer) : await this.#may(request);
       if (may !== 'read' && may !== 'write') return text(403, isLocal ? NOT_LOCAL : NOT_AUTHORIZED);
       if (isCrossSite(request)) return text(403, 'A page of another site asked for this.\n');
       if (pathname === base) return redirect(308, `${base}/${search}`);
@@ -116,6 +116,15 @@ class View {
       return await this.#answer(request, path, may);
     } catch (error) {
       return text(503, `${error instanceof Error ? error.message : String(error)}\n`);
+    }
+  }
+
+  /** The client that is refused does not see the error: it may contain secrets. */
+  async #may(request: Request): Promise<unknown> {
+    try {
+      return await this.#authorize?.(request);
+    } catch {
+      return false;
     }
   }
 

@@ -25,6 +25,8 @@ class Guarded {
   #until: number;
   #deadline: NodeJS.Timeout | undefined;
   #kill: NodeJS.Timeout | undefined;
+  /** When SIGKILL follows the first SIGTERM. */
+  #killAt: number | undefined;
   #why: EndReason | undefined;
   #killed: Promise<void> | undefined;
 
@@ -65,7 +67,9 @@ class Guarded {
     const members = this.#members;
     this.#why = why;
     report({ type: 'ending', why });
-    const left = why === 'orphaned' && this.#order.nested ? 0 : this.#terminate(members);
+    const isLate = why === 'orphaned' && this.#order.nested;
+    if (isLate) this.#killAt = now();
+    const left = isLate ? 0 : this.#terminate(members);
     this.#kill = setTimeout(() => {
       report({ type: 'killed' });
       void this.#killAll(members);
@@ -78,7 +82,9 @@ class Guarded {
     // a stopped process handles SIGTERM when it continues
     members.signal('SIGCONT');
     const { killAfter, margin } = this.#order;
-    return Math.max(0, Math.min(killAfter, this.#until - margin - now()));
+    const time = now();
+    this.#killAt ??= Math.min(time + killAfter, this.#until - margin);
+    return Math.max(0, this.#killAt - time);
   }
 
   /** Ends the processes that the command left behind, because the lock protects them too. */
@@ -106,10 +112,20 @@ let guarded: Guarded | undefined;
 let done = false;
 
 function receive(order: Order): void {
-  if (order.do === 'start') guarded = new Guarded(order);
+  if (order.do === 'start') start(order);
   if (order.do === 'extend') guarded?.extend(order.until);
   if (order.do === 'signal') guarded?.signal(order.name);
   if (order.do === 'end') guarded?.end(order.why);
+}
+
+function start(order: StartOrder): void {
+  try {
+    guarded = new Guarded(order);
+  } catch (error) {
+    // for some errors of the system, `spawn` throws
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    leave({ type: 'not-started', code, message });
+  }
 }
 
 function report(message: Report): void {

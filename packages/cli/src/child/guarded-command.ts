@@ -109,6 +109,9 @@ function notStarted(file: string, { code, message }: { code: string; message: st
   if (code === 'ENOENT') {
     return new Failure(EXIT.notFound, `${file}: command not found`, 'check its name and the PATH');
   }
+  if (['ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'E2BIG', 'ETXTBSY'].includes(code)) {
+    return new Failure(EXIT.notExecutable, `${file} cannot be executed: ${code}`);
+  }
   const found = ['EACCES', 'EPERM', 'ENOEXEC', 'EISDIR'].includes(code);
   const advice = found ? 'make it executable with chmod +x' : '';
   return new Failure(found ? EXIT.notExecutable : EXIT.internal, message, advice);

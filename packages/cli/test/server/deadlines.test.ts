@@ -115,6 +115,20 @@ it.concurrent('a wait goes on while the server is away', { timeout: paced(60_000
   expect(program.stdout).toBe('ran\n');
 });
 
+it.concurrent('the time of --kill-after counts from the first SIGTERM', async () => {
+  const { last, text } = beating('once');
+  // its first process ends 4 s after SIGTERM, the other one never
+  const slow = `trap 'date +%s%N; sleep 4; exit 0' TERM; while :; do sleep 0.02; done`;
+  const command = `(${text.replace('trap :', 'trap ""')}) & ${slow}`;
+  await using program = all.run('once', ['--kill-after', '5s'], command);
+  await pidOf(program);
+  await all.holdfast.forceRelease('once');
+  expect(await program.exited).toEqual({ code: 70, signal: null });
+  const ended = Number(/^\d{15,}$/m.exec(program.stdout)?.[0]);
+  expect((last() - ended) / 1e6).toBeGreaterThan(3000);
+  expect((last() - ended) / 1e6).toBeLessThan(paced(7500));
+});
+
 it.concurrent('a command that runs for longer than the ttl is not disturbed', async () => {
   const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';
   await using program = all.run('renewed', SHORT, text);

@@ -217,6 +217,7 @@ describe('break', () => {
     await program.exited;
     expect(program.stdout).toContain('0 leases of taken-on ended');
     expect(await holdfast.inspect('taken-on')).toMatchObject({ holders: [{ id: lease.id }] });
+    await lease.release();
     await other.close();
   });
 

@@ -85,6 +85,9 @@ describe('the command', () => {
     expect(missing).toMatchObject({ code: 127 });
     expect(missing.stderr).toContain('no-such-command: command not found');
     expect(await run('missing', '--', '/etc/passwd')).toMatchObject({ code: 126 });
+    const inFile = await run('missing', '--', '/etc/passwd/command');
+    expect(inFile).toMatchObject({ code: 126, stdout: '' });
+    expect(inFile.stderr).toBe('holdfast: /etc/passwd/command cannot be executed: ENOTDIR\n');
     expect(await holdfast.inspect('missing')).toBeNull();
   });
 });
