@@ -78,8 +78,8 @@ function holds(meter: Meter, nameOf: LockName): Instruments {
   };
   return {
     'tracing:holdfast:release:asyncEnd': ({ key, held, outcome }: ReleaseMessage) => {
-      // a lost lease was recorded when it was lost
-      if (outcome !== 'lost') record(key, held, 'released');
+      // a lost lease was recorded when it was lost; a release without an answer may be repeated
+      if (outcome !== undefined && outcome !== 'lost') record(key, held, 'released');
     },
     'holdfast:lost': ({ key, held, reason }: LostMessage) => {
       record(key, held, 'lost');

@@ -50,6 +50,8 @@ interface Waiting {
 export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () => void {
   const acquiring = new Kept<Waiting>();
   const forcing = new Kept<Span>();
+  /** Those of calls that are under way, with the timer of a wait. */
+  const open = new Map<Span, Waiting | undefined>();
   const holding = new HoldSpans();
   const stop = listen(holdfast.id, {
     'tracing:holdfast:acquire:start': (message: AcquireMessage) => {
@@ -59,7 +61,9 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
       });
       if (span === undefined) return;
       const parent = context.active();
-      acquiring.set(message, { span, parent, since: 0, timer: undefined, holder: '' });
+      const waiting = { span, parent, since: 0, timer: undefined, holder: '' };
+      acquiring.set(message, waiting);
+      open.set(span, waiting);
     },
     'holdfast:wait': (message: AcquireMessage) => {
       const waiting = acquiring.get(message);
@@ -68,6 +72,7 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
     'tracing:holdfast:acquire:asyncEnd': (message: AcquireMessage) => {
       const waiting = acquiring.get(message);
       if (waiting === undefined) return;
+      open.delete(waiting.span);
       ends(waiting, message);
       const { fence = 0, id } = message;
       if (id === undefined || message.granted !== true) return;
@@ -81,17 +86,24 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
       holding.end(nameOfHold(id, fence), reason),
     'tracing:holdfast:forced:start': (message: ForcedMessage) => {
       const span = start(settings, 'force release', message, { 'holdfast.reason': message.reason });
-      if (span !== undefined) forcing.set(message, span);
+      if (span === undefined) return;
+      forcing.set(message, span);
+      open.set(span, undefined);
     },
     'tracing:holdfast:forced:asyncEnd': (message: ForcedMessage) => {
       const span = forcing.get(message);
       if (message.error !== undefined) fail(span, message.error);
       span?.setAttribute('holdfast.ended', message.ended ?? 0);
+      if (span !== undefined) open.delete(span);
       span?.end();
     },
   });
   return () => {
     stop();
+    for (const [span, waiting] of open) {
+      clearTimeout(waiting?.timer);
+      span.end();
+    }
     holding.endAll();
   };
 }

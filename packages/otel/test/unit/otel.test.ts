@@ -1,4 +1,5 @@
 /** Spans and metrics, in memory; and the dashboard against a page that was scraped over HTTP. */
+import { channel } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { context, trace } from '@opentelemetry/api';
 import { Holdfast, type Lease, memory } from 'holdfast';
@@ -89,6 +90,19 @@ describe('the span of an acquisition', () => {
       ['hold k', 0],
     ]);
     expect(inspect).not.toHaveBeenCalled();
+  });
+
+  it('ends with `stop` if the call still waits', async () => {
+    const before = await other.mutex('k').acquire();
+    const waiting = holdfast.mutex('k').acquire();
+    await vi.waitFor(async () =>
+      expect(await other.inspect('k')).toMatchObject({ waiterCount: 1 }),
+    );
+    stop();
+    expect(recording.spans().map(({ name }) => name)).toEqual(['acquire k']);
+    await before.release();
+    await (await waiting).release();
+    expect(recording.spans()).toHaveLength(1);
   });
 
   it('of a failure has its code', async () => {
@@ -235,6 +249,15 @@ describe('the metrics', () => {
     expect(valueOf(samples, 'holdfast_lost_total', labels)).toBe(1);
     const held = { lock_name: 'k', holdfast_outcome: 'lost' };
     expect(valueOf(samples, 'holdfast_hold_duration_count', held)).toBe(1);
+  });
+
+  it('count a hold once whose release had no answer and was repeated', async () => {
+    const message = { instance: { id: holdfast.id }, key: 'k', id: 'i', fence: 1, held: 5 };
+    const ended = channel('tracing:holdfast:release:asyncEnd');
+    ended.publish({ ...message, error: new Error('no answer') });
+    ended.publish({ ...message, outcome: 'freed' });
+    const held = { lock_name: 'k', holdfast_outcome: 'released' };
+    expect(valueOf(await scraped(), 'holdfast_hold_duration_count', held)).toBe(1);
   });
 
   it('end with `stop`', async () => {
