@@ -14,6 +14,7 @@ import { json as toJson } from './view/words.js';
 const EVERY_MS = 500;
 /** So that a proxy does not close a connection without events. */
 const COMMENT_MS = 15_000;
+const EVENTS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
 
 export interface LeaderPage {
   readonly url: string;
@@ -53,8 +54,7 @@ class Board {
   }
 
   listen(response: ServerResponse): void {
-    const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
-    response.writeHead(200, headers).write(`data: ${this.text}\n\n`);
+    response.writeHead(200, EVENTS).write(`data: ${this.text}\n\n`);
     this.#listeners.add(response);
     const comment = setInterval(() => response.write(':\n\n'), COMMENT_MS);
     response.once('close', () => {
@@ -116,6 +116,7 @@ function answer(board: Board, { method, url = '/' }: IncomingMessage, to: Server
   if (method !== 'GET' && method !== 'HEAD') to.writeHead(405, { allow: 'GET, HEAD' }).end();
   else if (path === '/') to.writeHead(200, json).end(board.text);
   else if (path === '/leads') to.writeHead(board.leads ? 200 : 503, json).end(board.text);
+  else if (path === '/events' && method === 'HEAD') to.writeHead(200, EVENTS).end();
   else if (path === '/events') board.listen(to);
   else to.writeHead(404).end();
 }

@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander';
 import { EXIT, type Failure, failureOf, usage } from './failure.js';
 import { Notes } from './notes.js';
+import { withoutPasswords } from './urls.js';
 import { createProgram, split } from './program.js';
 import { endWithReader } from './view/output.js';
 
@@ -27,7 +28,9 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 function wrongUse({ message }: CommanderError): Failure {
-  const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
+  const [first = '', ...more] = withoutPasswords(message)
+    .replace(/^error: /, '')
+    .split('\n');
   const hint = more.length === 0 ? '' : ` ${more.join(' ')}`;
   return usage(
     `${first}${hint}`,

@@ -15,7 +15,7 @@ import { usage } from './failure.js';
 import * as help from './help.js';
 import { type CommonOptions, common, conflictCode, locks, runs } from './options.js';
 import { TOPOLOGIES } from './plan/costs.js';
-import { address, amount, bytes, count, duration, share } from './values.js';
+import { address, amount, bytes, count, duration, port, share } from './values.js';
 import { inWords } from './view/words.js';
 
 /** The words of the command line, and those after the first `--`. */
@@ -184,7 +184,7 @@ function addDashboard(program: Command, exit: Exit): void {
     .summary('show the locks in the browser, live')
     .addOption(
       new Option('--port <port>', 'where to listen, on this machine only')
-        .argParser((text) => address(text).port)
+        .argParser(port)
         .default(4650),
     )
     .option('--write', 'allow forced releases, after a reason and a confirmation')

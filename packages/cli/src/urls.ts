@@ -43,12 +43,21 @@ export function linkTo(url: string): Link {
     const name = `the cluster of ${nodes.map(({ host, port }) => `${host}:${port}`).join(',')}`;
     return { client: new Cluster(nodes, { lazyConnect, redisOptions }), name };
   }
+  // without them, user and password would be read as a host or a path
+  if (url.includes('@') && !/^[\w+.-]+:\/\//.test(url)) {
+    throw usage('the URL of the server has no // after its scheme', FORMS);
+  }
   const parsed = parse(url, FORMS);
   const scheme = SCHEMES[parsed.protocol];
   if (scheme === undefined) throw usage(`unknown URL scheme ${parsed.protocol}`, FORMS);
   checkServer(parsed);
   const name = `the server ${parsed.host === '' ? parsed.pathname : parsed.host}`;
   return { client: new Redis(url.replace(/^\w+:/, scheme), base), name };
+}
+
+/** A text of the command line, without the users and passwords of the URLs in it. */
+export function withoutPasswords(text: string): string {
+  return text.replace(/\b([a-z][a-z+]*:(?:\/\/)?)\S*@/gi, '$1***@');
 }
 
 /** The text of a URL may contain a password, so no error shows it. */

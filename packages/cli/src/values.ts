@@ -22,6 +22,9 @@ export function duration(text: string): number {
   return total;
 }
 
+/** The longest time of a timer; a longer one would end at once. */
+export const TIMER_MAX: number = 2 ** 31 - 1;
+
 /** Permits of a semaphore: how many of how many. */
 export interface Permits {
   readonly wanted: number;
@@ -80,6 +83,13 @@ export function bytes(text: string): number {
 /** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];
+}
+
+/** Parses a port. */
+export function port(text: string): number {
+  const parsed = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(parsed <= 65_535)) throw new InvalidArgumentError('Write a port, for example 4650.');
+  return parsed;
 }
 
 /** Parses `[host:]port`. The default host is this machine only. */

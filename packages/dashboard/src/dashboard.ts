@@ -62,12 +62,15 @@ const NOT_LOCAL =
 const NOT_AUTHORIZED = 'The option "authorize" of this view has refused the request.\n';
 
 export function dashboard(holdfast: Watched, options: DashboardOptions = {}): Dashboard {
-  const { authorize, maxPages = 50 } = options;
+  const { authorize, every = 0, maxPages = 50 } = options;
   if (authorize !== undefined && typeof authorize !== 'function') {
     throw new TypeError('holdfast-dashboard: option "authorize" must be a function');
   }
   if (!Number.isInteger(maxPages) || maxPages < 1) {
     throw new TypeError('holdfast-dashboard: option "maxPages" must be an integer of 1 or more');
+  }
+  if (!Number.isFinite(every) || every < 0) {
+    throw new TypeError('holdfast-dashboard: option "every" must be a number of 0 or more');
   }
   const view = new View(holdfast, options, maxPages);
   return {

@@ -5,6 +5,9 @@
 import { encode, type EventStream } from './events.js';
 import { type Change, changeOf, type Row, rowOf, type Watched } from './rows.js';
 
+/** A longer time of a timer would end at once. */
+const TIMER_MAX = 2 ** 31 - 1;
+
 export class Watch {
   readonly #holdfast: Watched;
   readonly #every: number;
@@ -100,7 +103,7 @@ export class Watch {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.#timer = setTimeout(resolve, ms);
+      this.#timer = setTimeout(resolve, Math.min(ms, TIMER_MAX));
     });
   }
 

@@ -33,7 +33,8 @@ export class Signals {
 
   #receive(name: NodeJS.Signals, ends: boolean): void {
     this.#target?.(name);
-    if (!ends) return;
+    // the command may go on after it
+    if (!ends || (name === 'SIGHUP' && this.#target !== undefined)) return;
     this.#first ??= name;
     this.#aborting.abort();
   }

@@ -1,5 +1,6 @@
 /** `holdfast dashboard`: serves a live view of the locks until a signal ends it. */
 import { dashboard as view, serve } from 'holdfast-dashboard';
+import { EXIT, Failure } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
 import { openStore } from '../store.js';
@@ -16,7 +17,10 @@ export async function dashboard({ port, write, ...options }: DashboardOptions): 
   });
   const store = await openStore(options);
   try {
-    const served = await serve(view(store.holdfast, { localWrites: write === true }), { port });
+    const live = view(store.holdfast, { localWrites: write === true });
+    const served = await serve(live, { port }).catch(({ message }: Error) => {
+      throw new Failure(EXIT.unavailable, `--port: ${message}`, 'choose another port');
+    });
     const url = served.openUrl;
     new Notes(options).warning('serving', `the locks are at ${url}`, { url });
     await stopped;

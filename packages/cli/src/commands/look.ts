@@ -7,6 +7,7 @@ import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
 import { despiteOutages } from '../outage.js';
 import { openStore } from '../store.js';
+import { TIMER_MAX } from '../values.js';
 import { lockDetails, lockTable } from '../view/locks.js';
 import { print } from '../view/output.js';
 import { inWords, printable, json as toJson } from '../view/words.js';
@@ -94,7 +95,9 @@ export async function waitFor(key: string, options: WaitOptions): Promise<number
       if (waited >= wait) {
         throw new Failure(options.conflictExitCode, `${key} was not free in ${inWords(wait)}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, Math.min(every, wait - waited)));
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.min(every, wait - waited, TIMER_MAX)),
+      );
     }
   });
 }

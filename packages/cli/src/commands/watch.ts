@@ -4,6 +4,7 @@ import { createLogUpdate } from 'log-update';
 import { failureOf } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
+import { TIMER_MAX } from '../values.js';
 import { lockTable } from '../view/locks.js';
 import { colors, onTerminal, print } from '../view/output.js';
 import { printable, json as toJson } from '../view/words.js';
@@ -94,7 +95,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, ms);
+    const timer = setTimeout(end, Math.min(ms, TIMER_MAX));
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
   });

@@ -1,7 +1,7 @@
 /** `holdfast dashboard`: serves the live view on this machine until a signal ends it. */
 import { freePorts, until } from 'holdfast-testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Cli } from '../cli.js';
+import { Cli, cli } from '../cli.js';
 import { ServerAndLocks } from '../server-and-locks.js';
 
 let locks: ServerAndLocks;
@@ -35,6 +35,13 @@ it('shows the locks of the server, read only, and ends with a signal', async () 
   expect([(await fetch(origin)).status, (await fetch(asked)).status]).toEqual([403, 403]);
   program.kill('SIGTERM');
   expect(await program.exited).toEqual({ code: 0, signal: null });
+});
+
+it('at a port in use leads to 69 and an advice', async () => {
+  const env = { REDIS_URL: locks.server.url };
+  const result = await cli(['dashboard', '--port', String(locks.server.port)], { env });
+  expect(result).toMatchObject({ code: 69 });
+  expect(result.stderr).toContain('choose another port');
 });
 
 it('may end leases with `--write`', async () => {

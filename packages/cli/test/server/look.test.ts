@@ -239,6 +239,12 @@ describe('break', () => {
   });
 });
 
+it('an unknown option is shown without the password in it', async () => {
+  const { code, stderr } = await holdfastCli('ls', '--ulr=redis://u:s3cret@h');
+  expect(code).toBe(64);
+  expect(stderr).toContain("unknown option '--ulr=redis://***@h'");
+});
+
 describe('wait', () => {
   it('ends when the lock is free', async () => {
     const lease = await holdfast.mutex('until').acquire();
@@ -248,6 +254,18 @@ describe('wait', () => {
     await lease.release();
     expect(await program.exited).toEqual({ code: 0, signal: null });
     expect(JSON.parse(program.stdout)).toMatchObject({ key: 'until' });
+  });
+
+  it('and `watch` pause for longer than a timer can', async () => {
+    await using wait = new Cli(['wait', 'a:1', '--every', '30d'], { env });
+    await using watch = new Cli(['watch', 'a:1', '--every', '30d', '--json'], { env });
+    await watch.shows(/"locks"/);
+    await until(async () => {
+      return [...String(await client.client('LIST')).matchAll(/name=holdfast-cli/g)].length > 1;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect([wait.stderr, watch.stderr]).toEqual(['', '']);
+    expect(watch.stdout.trim().split('\n')).toHaveLength(1);
   });
 
   it('leads to 75, or another code, if the lock is not free in time', async () => {

@@ -119,6 +119,19 @@ describe('lead', () => {
     expect(await program.exited).toEqual({ code: 143, signal: null });
   });
 
+  it('stands again when the lock is lost after a SIGHUP that the command survived', async () => {
+    const text = 'trap "echo reloaded" HUP; echo up; while :; do sleep 0.02; done';
+    const args = ['--kill-after', '150ms', '--', 'sh', '-c', text];
+    await using program = new Cli(['lead', 'reloads', ...args], { env });
+    await program.shows(/up/);
+    program.kill('SIGHUP');
+    await program.shows(/reloaded/);
+    await holdfast.forceRelease('reloads');
+    await program.shows(/reloaded\n(?:.*\n)*up/);
+    program.kill('SIGTERM');
+    expect(await program.exited).toEqual({ code: 143, signal: null });
+  });
+
   it('that waits ends with 143 at SIGTERM', async () => {
     const lease = await holdfast.mutex('taken').acquire();
     await using program = candidate('taken');
@@ -140,6 +153,8 @@ describe('lead', () => {
     expect(await statusOf(`${url}leads`)).toBe(503);
     expect(await statusOf(`${url}other`)).toBe(404);
     expect(await statusOf(url, { method: 'POST' })).toBe(405);
+    const head = { method: 'HEAD', signal: AbortSignal.timeout(10_000) };
+    expect(await statusOf(`${url}events`, head)).toBe(200);
     const events = listen(`${url}events`);
     await until(() => events.at(-1)?.leads === false);
     await lease.release();

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { budgetFor, MARGIN_MS } from '../../src/budget.js';
 import { split } from '../../src/program.js';
-import { clusterOf, linkTo, sentinelOf } from '../../src/urls.js';
-import { address, count, duration, exitCode, permits } from '../../src/values.js';
+import { clusterOf, linkTo, sentinelOf, withoutPasswords } from '../../src/urls.js';
+import { address, count, duration, exitCode, permits, port } from '../../src/values.js';
 import { inWords, json, printable } from '../../src/view/words.js';
 
 describe('a time', () => {
@@ -55,6 +55,8 @@ describe('other values', () => {
     expect(address('0.0.0.0:80')).toEqual({ host: '0.0.0.0', port: 80 });
     expect(address('[::1]:80')).toEqual({ host: '::1', port: 80 });
     for (const text of ['', 'x', '70000', 'host:']) expect(() => address(text)).toThrow();
+    expect(port('4650')).toBe(4650);
+    for (const text of ['', '70000', 'host:80']) expect(() => port(text)).toThrow(/Write a port/);
   });
 
   it('the words after the first -- are not split again', () => {
@@ -134,6 +136,21 @@ describe('the URL of a server', () => {
     expect(() => linkTo(url)).toThrow(message);
     expect(() => linkTo(url)).not.toThrow('s%zz');
     expect(() => linkTo(url)).toThrow(expect.objectContaining({ exitCode: 64 }) as Error);
+  });
+
+  it.each(['redis:user:s3cret@host', 'redis:/:s3cret@host', 'user:s3cret@host'])(
+    'without // is not shown: %s',
+    (url) => {
+      expect(() => linkTo(url)).toThrow('has no // after its scheme');
+      expect(() => linkTo(url)).not.toThrow('s3cret');
+    },
+  );
+
+  it('loses its user and password in an error about the command line', () => {
+    const text = (url: string): string => withoutPasswords(`error: unknown option '--ulr=${url}'`);
+    expect(text('redis://u:s3cr@t@h')).toBe("error: unknown option '--ulr=redis://***@h'");
+    expect(text('redis:u:s3cret@h')).toBe("error: unknown option '--ulr=redis:***@h'");
+    expect(text('redis://h:1')).toBe("error: unknown option '--ulr=redis://h:1'");
   });
 
   it.each([

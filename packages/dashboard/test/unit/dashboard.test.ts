@@ -157,6 +157,18 @@ describe('the events', () => {
     );
   });
 
+  it.each([-1, Number.NaN, Infinity, '5' as never])('refuse the pause %s', (every) => {
+    expect(() => dashboard(holdfast, { every })).toThrow('"every"');
+  });
+
+  it('list once if the pause is longer than a timer can be', async () => {
+    const { url } = await views.start({ every: 2 ** 31 });
+    const list = vi.spyOn(holdfast, 'list');
+    await events(url, (found) => found.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(list).toHaveBeenCalledTimes(1);
+  });
+
   it('tell of trouble once, and of its end', async () => {
     const { url } = await views.start({ every: 5 });
     let failures = 0;
