@@ -1,16 +1,15 @@
 /** The part of the page that shows one lock, and ends its leases by force. */
+import { Histories } from './histories.js';
 import { timeline } from './timeline.js';
 import { duration, element } from './tree.js';
 
 const find = (id) => document.getElementById(id);
 const TOKEN = document.querySelector('meta[name=holdfast-csrf]').content;
 const EVERY_MS = 1000;
-const HISTORY_MAX = 500;
 
 export class Detail {
   key;
-  /** The states of each lock since the page was opened, if it has changed. */
-  #histories = new Map();
+  #histories = new Histories();
   #timer;
   #asked = 0;
   #victim;
@@ -29,9 +28,10 @@ export class Detail {
   /** Records what changed, for the time lines. */
   changed(rows, gone) {
     const at = Date.now();
-    for (const row of rows) this.#record(row.key, { ...row, at });
+    for (const row of rows) this.#histories.add(row.key, { ...row, at }, this.key);
     for (const key of gone) {
-      this.#record(key, { at, holders: 0, waiters: 0, holder: '', fence: 0 });
+      const state = { at, holders: 0, waiters: 0, holder: '', fence: 0 };
+      this.#histories.add(key, state, this.key);
     }
     if (this.key !== undefined) void this.#load();
   }
@@ -45,13 +45,6 @@ export class Detail {
     find('facts').replaceChildren();
     this.#timer = setInterval(() => void this.#load(), EVERY_MS);
     void this.#load();
-  }
-
-  #record(key, state) {
-    const history = this.#histories.get(key) ?? [];
-    history.push(state);
-    if (history.length > HISTORY_MAX) history.shift();
-    this.#histories.set(key, history);
   }
 
   async #load() {
@@ -72,7 +65,7 @@ export class Detail {
     // a button that has the focus keeps it
     const focused = document.activeElement?.dataset?.id;
     find('detail-title').textContent = key;
-    const history = this.#histories.get(key) ?? [];
+    const history = this.#histories.of(key);
     const parts = [timeline(history, Date.now())];
     if (info === null) parts.push(element('p', '', 'It is free.'));
     else {

@@ -17,10 +17,12 @@ const read = (name: string): string =>
 
 /** The files of the page, by their path. */
 export const ASSETS: ReadonlyMap<string, Asset> = new Map(
-  ['app.js', 'tree.js', 'detail.js', 'timeline.js', 'app.css', 'icon.svg'].map((name) => [
-    `/${name}`,
-    { type: TYPES[name.split('.')[1] as string] as string, body: read(name) },
-  ]),
+  ['app.js', 'tree.js', 'detail.js', 'histories.js', 'timeline.js', 'app.css', 'icon.svg'].map(
+    (name) => [
+      `/${name}`,
+      { type: TYPES[name.split('.')[1] as string] as string, body: read(name) },
+    ],
+  ),
 );
 
 const PAGE = read('index.html');

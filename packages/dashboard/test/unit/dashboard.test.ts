@@ -79,7 +79,7 @@ describe('the page', () => {
     expect(page).not.toMatch(/https?:|\son\w+=|style=|<style|<script(?![^>]* src=)/u);
     const files = [...page.matchAll(/(?:src|href)=['"]\.\/([^'"]+)/gu)].map(([, file]) => file);
     expect(files.length).toBeGreaterThan(1);
-    for (const file of [...files, 'tree.js', 'detail.js', 'timeline.js']) {
+    for (const file of [...files, 'tree.js', 'detail.js', 'histories.js', 'timeline.js']) {
       const asset = await views.fetch(url + file);
       expect([file, asset.status]).toEqual([file, 200]);
       expect(asset.headers.get('x-content-type-options')).toBe('nosniff');
