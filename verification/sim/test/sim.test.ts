@@ -199,8 +199,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'follows each slow reply with releases': {
     file: 'acquire/acquisition.js',
-    from: 'replyDelay.took(now.at - sent.at) && !isSame',
-    to: 'replyDelay.took(now.at - sent.at)',
+    from: 'replyDelay.took(now.at - sent.at, now.at) && !isSame',
+    to: 'replyDelay.took(now.at - sent.at, now.at)',
     shown: ['--draw', 'overload', '--seed', '37'],
     as: /feeds/,
   },

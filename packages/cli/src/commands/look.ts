@@ -134,7 +134,7 @@ export async function breakLock(key: string, options: BreakOptions): Promise<num
     );
     const results = await Promise.all(ends);
     const ended = results.reduce((sum, one) => sum + one.ended, 0);
-    const overlap = Math.max(...results.map((one) => one.overlap));
+    const overlap = Math.max(0, ...results.map((one) => one.overlap));
     if (id !== undefined && ended === 0) {
       const text = `${key} has no lease with the id ${id}, and was not broken`;
       throw new Failure(EXIT.busy, text, 'holdfast inspect shows the ids');

@@ -24,7 +24,7 @@ export const REVIEW: readonly Mutant[] = [
   {
     name: 'claim window without renewal',
     mistake: 'a waiter that does not renew its lease is granted a claim window instead of its ttl',
-    edits: [sender('claim: terms.renew ? longest : terms.ttl,', 'claim: longest,')],
+    edits: [sender('terms.renew ? Math.ceil(longest) : terms.ttl,', 'Math.ceil(longest),')],
   },
   {
     name: 'doubt is loss',
