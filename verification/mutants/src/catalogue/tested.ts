@@ -93,7 +93,7 @@ export const TESTED: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 256,
+    seed: 266,
   },
   {
     name: 'a late process overtakes no one',
