@@ -27,7 +27,7 @@ const alias = {
  * tests that need a core for themselves run before them, while the computing tests, which have
  * a low priority, use the rest of the processor.
  */
-const WORKERS = 6;
+const WORKERS = 4;
 
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 

@@ -344,31 +344,25 @@ export const POSTGRES: Backend = postgresBackend();
 /** The store of holdfast-sqlite, with the client that it chooses. */
 export const SQLITE: Backend = sqliteBackend();
 
-/** Each client on each server, with the client's default protocol. */
-export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
-  CLIENTS.map((client) => redisBackend(client, server, usual(client))),
-);
-
-/** Each client on one of the servers: for suites that mostly wait. */
-export const SPREAD_BACKENDS: readonly Backend[] = [
+/** Each client on one of the servers. That a client works with both is shown by `COMBINATIONS`. */
+export const BACKENDS: readonly Backend[] = [
   MEMORY,
   ...CLIENTS.map((client, at) => {
     return redisBackend(client, at === 0 || at === 3 ? 'redis' : 'valkey', usual(client));
   }),
 ];
 
-/** The clients that support the other version of the protocol. */
-export const OTHER_PROTOCOL: readonly Backend[] = SERVERS.flatMap((server) =>
-  CLIENTS.flatMap((client) =>
-    PROTOCOLS[client].slice(1).map((protocol) => redisBackend(client, server, protocol)),
-  ),
+/** Memory, and the newest version of each client: for API that does not depend on the client. */
+export const NEWEST_BACKENDS: readonly Backend[] = BACKENDS.filter(({ client = '-6' }) =>
+  client.endsWith('-6'),
 );
 
-/** Memory, and the newest version of each client: for API that does not depend on the client. */
-export const NEWEST_BACKENDS: readonly Backend[] = [
-  MEMORY,
-  ...REDIS_BACKENDS.filter(({ client }) => client?.endsWith('-6')),
-];
+/** Each client on each server, with each version of the protocol that the client supports. */
+export const COMBINATIONS: readonly Backend[] = SERVERS.flatMap((server) =>
+  CLIENTS.flatMap((client) =>
+    PROTOCOLS[client].map((protocol) => redisBackend(client, server, protocol)),
+  ),
+);
 
 /** Defines a suite for each backend. `matrix.test.ts` checks the names of the tests. */
 export function onBackends(name: string, backends: readonly Backend[], suite: Suite): void {

@@ -21,12 +21,10 @@ import { semaphoreSuite } from '../suites/semaphore.js';
 import { viewsSuite } from '../suites/views.js';
 import {
   type Backend,
-  MEMORY,
+  BACKENDS,
+  COMBINATIONS,
   NEWEST_BACKENDS,
   onBackends,
-  OTHER_PROTOCOL,
-  REDIS_BACKENDS,
-  SPREAD_BACKENDS,
   type Suite,
 } from './backends.js';
 
@@ -45,11 +43,11 @@ export interface Primitive {
 }
 
 /**
- * The clients of a suite: `all` on each server; `newest`: the newest versions, if its API does not
- * depend on the client; `spread`: all, each on one of the servers; `protocols`: all on each server,
- * with each version of the protocol; `pair`: the newest versions, each on one of the servers.
+ * The clients of a suite: `all`: each on one of the servers; `newest`: only the newest versions, if
+ * its API does not depend on the client; `combinations`: all on each server, with each version of
+ * the protocol.
  */
-export type Clients = 'all' | 'newest' | 'pair' | 'protocols' | 'spread';
+export type Clients = 'all' | 'combinations' | 'newest';
 
 export interface Registration {
   /** The file of the suite, and of its test on servers. */
@@ -79,7 +77,7 @@ export const REGISTRATIONS: readonly Registration[] = [
     clients: 'all',
     primitives: [of('all-of', 'docs/several-keys.md', 'all', 'allOf')],
   },
-  { name: 'closing', suite: closeSuite, clients: 'spread', primitives: [], sentinel: true },
+  { name: 'closing', suite: closeSuite, clients: 'all', primitives: [], sentinel: true },
   {
     name: 'condition',
     suite: conditionSuite,
@@ -112,7 +110,7 @@ export const REGISTRATIONS: readonly Registration[] = [
   },
   { name: 'inspection', suite: inspectionSuite, clients: 'all', primitives: [] },
   // It waits for minutes. The others renew with each client, and the quorum has a client of each.
-  { name: 'leases', suite: leaseSuite, clients: 'pair', primitives: [] },
+  { name: 'leases', suite: leaseSuite, clients: 'newest', primitives: [] },
   {
     name: 'locked',
     suite: lockedSuite,
@@ -122,7 +120,7 @@ export const REGISTRATIONS: readonly Registration[] = [
   {
     name: 'mutex',
     suite: mutexSuite,
-    clients: 'protocols',
+    clients: 'combinations',
     primitives: [of('mutex', 'README.md', 'mutex', 'mutex')],
     glide: true,
     sentinel: true,
@@ -133,7 +131,7 @@ export const REGISTRATIONS: readonly Registration[] = [
     clients: 'all',
     primitives: [of('owner-locks', 'docs/java.md', 'calls', undefined)],
   },
-  { name: 'owners', suite: ownerSuite, clients: 'spread', primitives: [] },
+  { name: 'owners', suite: ownerSuite, clients: 'all', primitives: [] },
   {
     name: 'rw-lock',
     suite: rwLockSuite,
@@ -156,19 +154,17 @@ export const REGISTRATIONS: readonly Registration[] = [
   { name: 'views', suite: viewsSuite, clients: 'newest', primitives: [] },
 ];
 
-const BACKENDS: Readonly<Record<Clients, readonly Backend[]>> = {
-  all: [MEMORY, ...REDIS_BACKENDS],
+const CLIENTS: Readonly<Record<Clients, readonly Backend[]>> = {
+  all: BACKENDS,
+  combinations: COMBINATIONS,
   newest: NEWEST_BACKENDS,
-  pair: SPREAD_BACKENDS.filter(({ client = '-6' }) => client.endsWith('-6')),
-  protocols: [...REDIS_BACKENDS, ...OTHER_PROTOCOL],
-  spread: SPREAD_BACKENDS,
 };
 
 /** Defines one suite, with its clients on every server. */
 export function suiteOnServers(name: string): void {
   const found = REGISTRATIONS.find((one) => one.name === name);
   if (found === undefined) throw new Error(`no suite ${name}`);
-  onBackends(name, BACKENDS[found.clients], found.suite);
+  onBackends(name, CLIENTS[found.clients], found.suite);
 }
 
 /** Defines the suites on a backend: all, or those that a function chooses. */
