@@ -335,4 +335,70 @@ export const TESTED: readonly Mutant[] = [
     world: 'register',
     seed: 96,
   },
+  {
+    name: 'a flight in the context of its first caller',
+    mistake: 'a computation enters a reentrant mutex that another caller of its process holds',
+    edits: [
+      {
+        file: 'primitives/single-flight.js',
+        find: 'context.runInAsyncScope(() => inside.run(computation, given, lease))',
+        replace: 'inside.run(computation, given, lease)',
+      },
+    ],
+    elsewhere: 'flights.test.ts: joined the flight of another caller',
+  },
+  {
+    name: 'the other lock is believed without proof',
+    mistake: 'a reply to another command counts as a grant of the other library (hole 120)',
+    edits: [
+      {
+        file: 'instance/migrate/old-lock.js',
+        find: 'ports.map(provenPort)',
+        replace: 'ports',
+      },
+      {
+        file: 'instance/migrate/old-lock.js',
+        find: 'port.eval(withProof(script)',
+        replace: 'port.eval(script',
+      },
+      { file: 'instance/migrate/old-lock.js', find: 'answer === 1', replace: 'answer !== 0' },
+    ],
+    elsewhere: 'migrate/old-lock.test.ts',
+  },
+  {
+    name: 'adopted twice at once',
+    mistake: 'two calls of adopt with one text have the lease, and one releases it (hole 121)',
+    edits: [{ file: 'handover.js', find: 'ids.has(id) || ', replace: '' }],
+    elsewhere: 'adopt.test.ts: adopts a lease once',
+  },
+  {
+    name: 'adopted beside a close',
+    mistake: 'a closed instance has a lease that it neither renews nor releases (hole 122)',
+    edits: [
+      {
+        file: 'handover.js',
+        find: 'another process may have it\n        isOpen();',
+        replace: 'another process may have it',
+      },
+    ],
+    elsewhere: 'adopt.test.ts: no lease is held after the close',
+  },
+  {
+    name: 'polls wait for their turn',
+    mistake: 'a burst of calls breaks the barriers of its own process (hole 142)',
+    edits: [{ file: 'store/backlog.js', find: ', poll: AT_ONCE', replace: ', poll: ASKS' }],
+    elsewhere: 'backlog.test.ts: breaks no barrier',
+  },
+  {
+    name: 'what ends something always goes first',
+    mistake: 'count-downs in a loop keep all acquisitions from being sent (hole 144)',
+    edits: [
+      {
+        file: 'store/backlog.js',
+        find: 'ask.posted + LATER < end.posted',
+        replace: 'ask.posted < 0',
+      },
+    ],
+    elsewhere: 'backlog.test.ts: puts what asks before',
+  },
 ];
