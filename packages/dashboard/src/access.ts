@@ -101,3 +101,9 @@ export function isCrossSite({ headers, url }: Request): boolean {
     !URL.canParse(origin) || new URL(origin).host !== (headers.get('host') ?? new URL(url).host)
   );
 }
+
+/** A link in a page of another site: it opens a tab, and that page cannot read the answer. */
+export function isLink({ headers, method }: Request): boolean {
+  const [mode, dest] = ['mode', 'dest'].map((name) => headers.get(`sec-fetch-${name}`));
+  return method === 'GET' && mode === 'navigate' && dest === 'document';
+}

@@ -4,6 +4,7 @@ import {
   type Authorize,
   createToken,
   isCrossSite,
+  isLink,
   isSame,
   LocalAccess,
   type Peer,
@@ -11,7 +12,7 @@ import {
 } from './access.js';
 import { ASSETS, page } from './assets.js';
 import { EventStream } from './events.js';
-import { headers, html, json, redirect, text } from './responses.js';
+import { again, headers, html, json, redirect, text } from './responses.js';
 import type { Watched } from './rows.js';
 import { Watch } from './watch.js';
 
@@ -111,11 +112,15 @@ class View {
       const isLocal = this.#authorize === undefined;
       const may = isLocal ? this.local.of(request, peer) : await this.#may(request);
       if (may !== 'read' && may !== 'write') return text(403, isLocal ? NOT_LOCAL : NOT_AUTHORIZED);
-      if (isCrossSite(request)) return text(403, 'A page of another site asked for this.\n');
-      if (pathname === base) return redirect(308, `${base}/${search}`);
       const path = pathname.slice(base.length);
-      if (isLocal && path === '/' && tokenIn(url) !== undefined)
-        return redirect(303, './', { 'set-cookie': this.local.cookie(url) });
+      const isForeign = isCrossSite(request);
+      if (isForeign && !(isLink(request) && (path === '' || path === '/')))
+        return text(403, 'A page of another site asked for this.\n');
+      if (pathname === base) return redirect(308, `${base}/${search}`);
+      if (isLocal && path === '/' && tokenIn(url) !== undefined) {
+        const cookie = { 'set-cookie': this.local.cookie(url) };
+        return isForeign ? again('./', cookie) : redirect(303, './', cookie);
+      }
       return await this.#answer(request, path, may);
     } catch (error) {
       return text(503, `${error instanceof Error ? error.message : String(error)}\n`);

@@ -32,3 +32,10 @@ export function json(status: number, body: unknown): Response {
 export function redirect(status: number, to: string, more: Record<string, string> = {}): Response {
   return new Response(null, { status, headers: { ...SECURITY, ...more, location: to } });
 }
+
+/** The page asks anew: a browser sends a strict cookie then, also after a foreign link. */
+export function again(to: string, more: Record<string, string>): Response {
+  return new Response('', {
+    headers: { ...headers('text/html'), ...more, refresh: `0; url=${to}` },
+  });
+}

@@ -95,6 +95,29 @@ describe('the token', () => {
     expect(await status('http://localhost:4650/', LOCAL, headers)).toBe(200);
   });
 
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+
+  it('opens the view from a link of another site, and the view asks for itself again', async () => {
+    const headers = { ...link, 'sec-fetch-dest': 'document' };
+    const asked = new Request(`${PAGE}?token=${view.localToken}`, { headers });
+    const response = await view.fetch(asked, LOCAL);
+    // after a redirect, the browser would not send the new cookie
+    expect([response.status, response.headers.get('refresh')]).toEqual([200, '0; url=./']);
+    expect(response.headers.get('set-cookie')).toContain(view.localToken);
+    expect(await response.text()).toBe('');
+  });
+
+  it.each([
+    ['a frame', '', { ...link, 'sec-fetch-dest': 'iframe' }],
+    ['a script', '', { ...link, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' }],
+    ['a link to data', 'api/lock?key=k', { ...link, 'sec-fetch-dest': 'document' }],
+  ])('lets no other page have %s', async (_, path, headers) => {
+    expect(await status(PAGE + path, LOCAL, { ...views.headers, ...headers })).toBe(403);
+    // the control: of the view itself
+    const own = { ...views.headers, ...headers, 'sec-fetch-site': 'same-origin' };
+    expect(await status(PAGE + path, LOCAL, own)).toBe(200);
+  });
+
   it('is in the URL to open of a server', async () => {
     const served = await serve(view);
     views.stops.push(() => served.close());
