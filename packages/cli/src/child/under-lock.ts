@@ -25,6 +25,12 @@ export interface Held {
   verify(): Promise<boolean>;
 }
 
+/** An option that ends the lease, however often it is renewed. */
+export interface Limit {
+  readonly option: string;
+  readonly ms: number;
+}
+
 /** A command with its arguments: at least one word. */
 export type Words = readonly [file: string, ...args: string[]];
 
@@ -35,6 +41,7 @@ export interface Context {
   readonly signals: Signals;
   /** Started in advance, because it takes as long as the connection to the server. */
   readonly command: GuardedCommand;
+  readonly limit?: Limit | undefined;
   /** Added to the environment of the command. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -59,13 +66,14 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
   const stopped = interrupted(signals);
   if (stopped !== undefined) throw stopped;
   const { fence, key } = lease;
+  const limited = limitOf(context);
   notes.event('acquired', `acquired ${key} with fence ${fence}`, { key, fence });
   const [file, ...args] = words;
   const lost = (): void => command.end('lost');
   let killed = false;
   command.onReport((report) => {
     if (report.type === 'killed') killed = true;
-    note(report, lease, notes);
+    note(report, { lease, notes, limited });
   });
   const ended = command.start({
     file,
@@ -83,7 +91,7 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
     const result = await ended;
     const { code, signal } = result;
     notes.event('ended', `the command ended with ${signal ?? code}`, { key, fence, code, signal });
-    return await outcome(lease, result, killed);
+    return await outcome(lease, { ...result, killed, limited });
   } finally {
     clearInterval(feed);
     signals.forwardTo(undefined);
@@ -91,8 +99,28 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
   }
 }
 
+/** Why a lease could not be renewed, if an option ended it: what was true at the first call. */
+type Limited = () => string | undefined;
+
+function limitOf({ limit, budget }: Context): Limited {
+  const began = now();
+  let isOver: boolean | undefined;
+  return () => {
+    // the guard ends the command before the lease ends, and the lease may be older than this
+    const early = budget.reserve + 2 * budget.requestTimeout;
+    isOver ??= limit !== undefined && now() - began > limit.ms - early;
+    return isOver ? `the time of ${limit?.option} was almost over` : undefined;
+  };
+}
+
+interface Noted {
+  readonly lease: Held;
+  readonly notes: Notes;
+  readonly limited: Limited;
+}
+
 /** Tells what the guard reports. */
-function note(report: Report, lease: Held, notes: Notes): void {
+function note(report: Report, { lease, notes, limited }: Noted): void {
   const { key, fence } = lease;
   if (report.type === 'started') {
     const { pid } = report;
@@ -100,7 +128,7 @@ function note(report: Report, lease: Held, notes: Notes): void {
   }
   if (report.type === 'ending') {
     const { why } = report;
-    const text = `${reasonOf(lease, why)}; ending the command with SIGTERM`;
+    const text = `${reasonOf(lease, why, limited)}; ending the command with SIGTERM`;
     notes.warning('ending', text, { key, fence, reason: why });
   }
   if (report.type === 'outlives') {
@@ -115,8 +143,9 @@ function note(report: Report, lease: Held, notes: Notes): void {
 }
 
 /** Why the command was ended. The error of a lost lease names the operator's reason. */
-function reasonOf({ signal }: Held, why: EndReason): string {
-  return why === 'lost' && signal.aborted ? failureOf(signal.reason).message : REASONS[why];
+function reasonOf({ signal }: Held, why: EndReason, limited: Limited): string {
+  if (why === 'lost' && signal.aborted) return failureOf(signal.reason).message;
+  return (why === 'deadline' ? limited() : undefined) ?? REASONS[why];
 }
 
 /** A grant that ended before the command was started. Nothing was run, so another may follow. */
@@ -161,13 +190,21 @@ function feedGuard(lease: Held, command: GuardedCommand): void {
   if (lease.held) command.extend(until);
 }
 
-async function outcome(lease: Held, result: Ended, killed: boolean): Promise<number> {
-  if (result.why !== undefined) {
-    const how = killed ? 'killed' : 'ended';
+interface Outcome extends Ended {
+  readonly killed: boolean;
+  readonly limited: Limited;
+}
+
+async function outcome(lease: Held, result: Outcome): Promise<number> {
+  const { killed, limited, why } = result;
+  if (why !== undefined) {
+    const over = why === 'deadline' ? limited() : undefined;
     throw new Failure(
       EXIT.lost,
-      `${REASONS[result.why]}, so the command was ${how}`,
-      'check the connection to the server; a longer --ttl bridges longer outages',
+      `${over ?? REASONS[why]}, so the command was ${killed ? 'killed' : 'ended'}`,
+      over === undefined
+        ? 'check the connection to the server; a longer --ttl bridges longer outages'
+        : 'give the command more time, or let it do less',
     );
   }
   if (!(await lease.verify())) {

@@ -45,9 +45,10 @@ export async function once(name: string, words: Words, options: OnceOptions): Pr
     try {
       const { afterFailure, atLeast, atMost, retention, slot, wait } = options;
       const terms: ScheduleOptions = { atLeast, atMost, retention, afterFailure };
+      const limit = { option: '--at-most', ms: atMost };
       await store.holdfast.warmUp().catch(() => undefined);
       const work = async (run: ScheduledRun): Promise<void> => {
-        const code = await runUnder(run, { words, budget, notes, signals, command });
+        const code = await runUnder(run, { words, budget, notes, signals, command, limit });
         if (code !== 0) throw new CommandFailed(code);
       };
       const how = { slot, wait, signal: signals.signal };

@@ -20,6 +20,7 @@ export type RunOptions = RunsOptions & LockChoice;
 export async function run(key: string, words: Words, options: RunOptions): Promise<number> {
   const { maxHold, ttl } = options;
   const budget = budgetWithin(options, '--max-hold', maxHold);
+  const limit = maxHold === undefined ? undefined : { option: '--max-hold', ms: maxHold };
   const notes = new Notes(options);
   const signals = new Signals();
   const command = new GuardedCommand();
@@ -31,7 +32,7 @@ export async function run(key: string, words: Words, options: RunOptions): Promi
       for (;;) {
         const lease = await acquire(store.holdfast, asked);
         try {
-          return await runUnder(lease, { words, budget, notes, signals, command });
+          return await runUnder(lease, { words, budget, notes, signals, command, limit });
         } catch (error) {
           if (!(error instanceof NotConfirmed) || now() >= asked.until) throw error;
           notes.warning('again', `${error.message}; waiting for ${key} again`, { key });

@@ -72,7 +72,9 @@ describe('once', () => {
 
   it('ends the command after --at-most', async () => {
     const args = ['--at-least', '0', '--ttl', '4s', '--at-most', '4s', '--', 'sleep', '60'];
-    expect(await once('hangs', ...args)).toMatchObject({ code: 70 });
+    const { code, stderr } = await once('hangs', ...args);
+    expect(code).toBe(70);
+    expect(stderr).toContain('the time of --at-most was almost over');
   });
 
   it('needs --at-least', async () => {
