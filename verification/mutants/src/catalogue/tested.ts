@@ -54,11 +54,7 @@ export const TESTED: readonly Mutant[] = [
     name: 'rare polls without messages',
     mistake: 'on a store without messages a short lock is idle for a quarter of a claim window',
     edits: [
-      {
-        file: 'store/wake-channel.js',
-        find: "this.#channel?.name === ''",
-        replace: 'false',
-      },
+      { file: 'store/wake-channel.js', find: "this.#channel?.name === ''", replace: 'false' },
     ],
     elsewhere: 'polling.test.ts',
   },
@@ -351,11 +347,7 @@ export const TESTED: readonly Mutant[] = [
     name: 'the other lock is believed without proof',
     mistake: 'a reply to another command counts as a grant of the other library (hole 120)',
     edits: [
-      {
-        file: 'instance/migrate/old-lock.js',
-        find: 'ports.map(provenPort)',
-        replace: 'ports',
-      },
+      { file: 'instance/migrate/old-lock.js', find: 'ports.map(provenPort)', replace: 'ports' },
       {
         file: 'instance/migrate/old-lock.js',
         find: 'port.eval(withProof(script)',
