@@ -3,7 +3,8 @@
  *
  *     GET /         { "name", "leads", "leader": { "host", "pid", "label", "term", "ledFor" } }
  *     GET /leads    200 if this process leads, 503 otherwise: for a load balancer or a probe
- *     GET /events   the same object as /, as server-sent events: at once, and after each change
+ *     GET /events   the same object as /, as server-sent events: at once, and after each change;
+ *                   503 for more than 100 listeners
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,6 +15,9 @@ import { json as toJson } from './view/words.js';
 const EVERY_MS = 500;
 /** So that a proxy does not close a connection without events. */
 const COMMENT_MS = 15_000;
+/** Pages that listen at a time, and the bytes that one may leave unread before it is closed. */
+const LISTENERS_MAX = 100;
+const UNREAD_MAX = 64 * 1024;
 const EVENTS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
 
 export interface LeaderPage {
@@ -50,18 +54,24 @@ class Board {
   }
 
   tell(): void {
-    for (const listener of this.#listeners) listener.write(`data: ${this.text}\n\n`);
+    for (const listener of this.#listeners) send(listener, `data: ${this.text}\n\n`);
   }
 
   listen(response: ServerResponse): void {
+    if (this.#listeners.size >= LISTENERS_MAX) return void response.writeHead(503).end();
     response.writeHead(200, EVENTS).write(`data: ${this.text}\n\n`);
     this.#listeners.add(response);
-    const comment = setInterval(() => response.write(':\n\n'), COMMENT_MS);
+    const comment = setInterval(() => send(response, ':\n\n'), COMMENT_MS);
     response.once('close', () => {
       clearInterval(comment);
       this.#listeners.delete(response);
     });
   }
+}
+
+function send(listener: ServerResponse, text: string): void {
+  if (listener.writableLength > UNREAD_MAX) listener.destroy();
+  else listener.write(text);
 }
 
 /** Starts to serve. Rejects if the address cannot be used. */

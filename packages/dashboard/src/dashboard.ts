@@ -123,7 +123,9 @@ class View {
       }
       return await this.#answer(request, path, may);
     } catch (error) {
-      return text(503, `${error instanceof Error ? error.message : String(error)}\n`);
+      const isBad = (error as { code?: unknown } | null)?.code === 'HOLDFAST_BAD_OPTION';
+      const message = error instanceof Error ? error.message : String(error);
+      return text(isBad ? 400 : 503, `${message}\n`);
     }
   }
 

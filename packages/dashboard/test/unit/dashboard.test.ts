@@ -103,6 +103,12 @@ describe('the page', () => {
   });
 });
 
+it('a key that the library refuses is a bad request, not an outage', async () => {
+  const { url } = await views.start();
+  const response = await views.fetch(`${url}api/lock?key=${'x'.repeat(10_000)}`);
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('key')]);
+});
+
 describe('the events', () => {
   it('are all locks first, and changes later', async () => {
     const lease = await holdfast.mutex('invoice:42').acquire();
