@@ -1,5 +1,7 @@
 /** The side of `holdfast` of a guarded command, see `guard-main.ts`. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EXIT, Failure, usage } from '../failure.js';
 import { Members } from './members.js';
@@ -115,4 +117,16 @@ function notStarted(file: string, { code, message }: { code: string; message: st
   const found = ['EACCES', 'EPERM', 'ENOEXEC', 'EISDIR'].includes(code);
   const advice = found ? 'make it executable with chmod +x' : '';
   return new Failure(found ? EXIT.notExecutable : EXIT.internal, message, advice);
+}
+
+/**
+ * Before a lock is asked for: a command that is not there would use a run that another machine can
+ * do. It may still be missing, or not executable, when it is started.
+ * @throws a failure
+ */
+export function mustBeFound(file: string, path: string | undefined = process.env['PATH']): void {
+  // without a PATH, the system has one of its own
+  const places = file.includes('/') ? [''] : path?.split(delimiter);
+  if (places?.every((place) => !existsSync(place === '' ? file : join(place, file))) === true)
+    throw notStarted(file, { code: 'ENOENT', message: '' });
 }

@@ -1,7 +1,7 @@
 /** `holdfast once`: of many machines that start the same job, one runs it. */
 import type { RunOnceResult, ScheduledRun, ScheduleOptions } from 'holdfast';
 import { type Budget, budgetWithin } from '../budget.js';
-import { GuardedCommand } from '../child/guarded-command.js';
+import { GuardedCommand, mustBeFound } from '../child/guarded-command.js';
 import { Signals } from '../child/signals.js';
 import { interrupted, runUnder, type Words } from '../child/under-lock.js';
 import { usage } from '../failure.js';
@@ -35,6 +35,7 @@ class CommandFailed extends Error {
 /** Resolves to the exit code. */
 export async function once(name: string, words: Words, options: OnceOptions): Promise<number> {
   const budget = budgetOf(options);
+  mustBeFound(words[0]);
   const notes = new Notes(options);
   const signals = new Signals();
   const command = new GuardedCommand();

@@ -77,6 +77,13 @@ describe('once', () => {
     expect(stderr).toContain('the time of --at-most was almost over');
   });
 
+  it('of a command that is missing on this machine leaves the run to others', async () => {
+    const args = ['--at-least', '1h', '--slot', 'mon', '--'];
+    expect(await once('moves', ...args, 'no-such-command')).toMatchObject({ code: 127 });
+    expect(await once('moves', ...args, './no-such-file')).toMatchObject({ code: 127 });
+    expect(await once('moves', ...args, 'echo', 'ran')).toMatchObject({ code: 0, stdout: 'ran\n' });
+  });
+
   it('needs --at-least', async () => {
     const { code, stderr } = await once('report', '--', 'true');
     expect(code).toBe(64);
