@@ -218,6 +218,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: ['--draw', 'gates', ...few(4)],
     as: /polls/,
   },
+  'says that a lock is taken for which it has not asked': {
+    file: 'acquire/call.js',
+    from: 'if (via.unsent)',
+    to: 'if (false)',
+    shown: ['--draw', 'bursts', ...few(1)],
+    as: /blames/,
+  },
+  'sends a release before an acquisition of its key that waits': {
+    file: 'store/backlog.js',
+    from: 'Math.max(rank, this.waiting.get(key)?.rank ?? rank)',
+    to: 'rank',
+    shown: ['--draw', 'bursts', ...few(19)],
+    as: /stuck/,
+  },
   'keeps no arrival at a barrier alive': {
     file: 'primitives/gates/gate-waiters.js',
     from: 'rank }) => rank >= 0',
@@ -300,6 +314,7 @@ describe('the simulator', () => {
     ['steps', 3],
     ['overload', 3],
     ['gates', 4],
+    ['bursts', 10],
   ])('finds no violation in plans of the sort %s', async (sort, seeds) => {
     const { passed, output } = await simulate(['--draw', sort, '--seeds', `${seeds}`]);
     expect(output).toContain('0 violations');

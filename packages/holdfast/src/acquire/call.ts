@@ -5,7 +5,7 @@
  * It waits for the first answer of the store, for at most `requestTimeout`, also beyond its limit.
  * If no push can reach it at its limit, it asks once more: the lock may have become free since the
  * last answer. `HOLDFAST_TIMEOUT` means that the store answered, and that its last answer was no
- * failure; or that the request still waited for its turn, see `Requests`.
+ * failure.
  */
 import { aborted, onAbort } from '../base/abort.js';
 import { Link } from '../base/chain.js';
@@ -56,6 +56,7 @@ export interface Waited {
   readonly heard: boolean;
   /** No push can tell of a grant: the store has answered and knows no channel yet. */
   readonly deaf: boolean;
+  /** The request waits for its turn, see `Requests`, and the store has not answered before. */
   readonly unsent: boolean;
   readonly trouble: unknown;
   placeOf(call: object): failures.Place;
@@ -137,5 +138,6 @@ export function endOfWait(call: Pick<Call, 'request' | 'via'>): HoldfastError {
   const { via, request } = call;
   const { key, terms } = request;
   if (via.trouble !== undefined) return failures.unreachable(key, via.trouble);
+  if (via.unsent) return failures.notSent(key, terms.wait);
   return failures.timedOut(key, terms.wait, via.placeOf(call));
 }

@@ -171,6 +171,13 @@ export function unreachable(key: string, cause: unknown): HoldfastError {
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause });
 }
 
+export function notSent(key: string, wait: number): HoldfastError {
+  const message =
+    `Holdfast: the store was not asked for ${quote(key)} within ${wait} ms: ` +
+    `more requests of this process than \`maxRequests\` wait for their turn`;
+  return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
+}
+
 export function tooSlow(key: string, ttl: number): HoldfastError {
   const message =
     `Holdfast: the answer for "${key}" took longer than its lease of ${ttl} ms; ` +

@@ -44,6 +44,8 @@ export interface PortParts {
   readonly paths: { readonly up: Path; readonly down: Path };
   readonly random: Random;
   readonly habits: Habits;
+  /** The time limit of a request, in ms. */
+  readonly limit: number;
   readonly trace: ((text: () => string) => void) | undefined;
 }
 
@@ -52,6 +54,7 @@ interface Pending {
   readonly call: Decoded;
   readonly resolve: (raw: unknown) => void;
   readonly reject: (error: Error) => void;
+  readonly at: number;
   sent: boolean;
 }
 
@@ -96,6 +99,7 @@ export class SimulatedClient {
   questions = 0;
   /** The time of the last reply for a key. */
   readonly #answeredAt = new Map<string, number>();
+  #slowAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PortParts) {
     this.#parts = parts;
@@ -116,6 +120,16 @@ export class SimulatedClient {
   /** The time of the server's last reply for a key; an error is not a reply. */
   answeredAt(key: string): number {
     return this.#answeredAt.get(key) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The last time at which a call had no reply within the limit of a request. */
+  get slowAt(): number {
+    const isSlow = [...this.#pending.values()].some((pending) => this.#isSlow(pending));
+    return isSlow ? this.#parts.process.time : this.#slowAt;
+  }
+
+  #isSlow({ at }: Pending): boolean {
+    return this.#parts.process.time - at >= this.#parts.limit;
   }
 
   get #sendsAgain(): boolean {
@@ -183,7 +197,8 @@ export class SimulatedClient {
     if (call.commands.some(asks)) this.questions += 1;
     return new Promise((resolve, reject) => {
       this.#numbers += 1;
-      const pending = { number: this.#numbers, call, resolve, reject, sent: false };
+      const { time: at } = this.#parts.process;
+      const pending = { number: this.#numbers, call, resolve, reject, at, sent: false };
       const open = this.#connection?.clientOpen === true;
       if (!open && !this.#parts.habits.queues) {
         reject(new Error('not connected'));
@@ -229,6 +244,7 @@ export class SimulatedClient {
     if (pending === undefined) return;
     this.#pending.delete(number);
     const { process, trace } = this.#parts;
+    if (this.#isSlow(pending)) this.#slowAt = process.time;
     trace?.(() => `${process.name} <- ${shortly(pending.call)}: ${showOutcome(outcome)}`);
     if ('raw' in outcome) {
       const keys = this.#outOfStep ? [] : pending.call.commands.flatMap(keysOf);

@@ -50,8 +50,9 @@ const SPECIAL: Readonly<Record<Special, { share: number; plan: (seed: number) =>
   steps: { share: 0.01, plan: stepsOf },
   overload: { share: 0.01, plan: overloadOf },
   gates: { share: 0, plan: gatesOf },
+  bursts: { share: 0, plan: burstsOf },
 };
-export type Special = 'steps' | 'overload' | 'gates';
+export type Special = 'bursts' | 'gates' | 'overload' | 'steps';
 
 export function isSpecial(name: string): name is Special {
   return name in SPECIAL;
@@ -98,6 +99,17 @@ function usualOf(seed: number): Plan {
     },
     end: calm + 60 * slowest + tasks.length * slowest + 600_000,
   };
+}
+
+/** As usual, but few requests of a process are under way at a time: most wait for their turn. */
+function burstsOf(seed: number): Plan {
+  const plan = usualOf(seed);
+  const random = new Random(`bursts/${seed}`);
+  const processes = plan.processes.map((process) => ({
+    ...process,
+    options: { ...process.options, maxRequests: random.pick([1, 1, 2, 4]) },
+  }));
+  return { ...plan, processes };
 }
 
 /** A process that reserves many fences with each grant. */

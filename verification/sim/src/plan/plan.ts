@@ -29,6 +29,7 @@ export interface ProcessPlan {
     readonly linger: number;
     readonly grace: number;
     readonly retention: number;
+    readonly maxRequests?: number;
   };
 }
 

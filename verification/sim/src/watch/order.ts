@@ -1,8 +1,9 @@
 /**
  * `disorder`: the store receives the acquisitions of a process for a key in the order of the calls.
  * It is asserted for acquisitions with a request of their own, and for fair ones, whose groups keep
- * the order of their oldest tasks; and only while nothing disturbs the process. What asks again
- * after a wait at a condition has no order of calls.
+ * the order of their oldest tasks; and only while nothing disturbs the process. Requests that wait
+ * for their turn fail with those of a server that is silent, and are asked again one by one. What
+ * asks again after a wait at a condition has no order of calls.
  */
 import type { KeyCommand } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Attempt } from '../work/attempt.js';
@@ -35,9 +36,14 @@ export class Order {
     const latest = this.#latest.get(own);
     if (latest === undefined || attempt.askedAt >= latest.askedAt) {
       this.#latest.set(own, attempt);
-    } else if (attempt.client.clearSince < attempt.askedAt) {
+    } else if (attempt.client.clearSince < attempt.askedAt && !failed(attempt)) {
       const text = `${attempt.name} was called before ${latest.name}, and asked after it`;
       this.#world.report('disorder', key, text);
     }
   }
+}
+
+/** Its request may have failed before it was sent. */
+function failed({ client, askedAt }: Attempt): boolean {
+  return client.plan.options.maxRequests !== undefined && client.redis.slowAt >= askedAt;
 }

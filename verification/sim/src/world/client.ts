@@ -36,7 +36,8 @@ export class Client {
     const process = new Process(this.name, machine, scheduler, random.fork('timers'));
     const randomSource = random.fork('chance');
     const secret = random.fork('secret');
-    const own = { random: random.fork('store'), habits: plan.habits };
+    const { requestTimeout: limit } = plan.options;
+    const own = { random: random.fork('store'), habits: plan.habits, limit };
     this.process = process;
     this.redis = new SimulatedClient({ library, process, server, paths, trace, ...own });
     const store = new library.RedisStore(this.redis.port, '');

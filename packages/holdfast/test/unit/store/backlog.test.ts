@@ -233,7 +233,7 @@ describe('a lock whose request has to wait', () => {
     aborted.abort();
     await clock.advance(100);
     expect(await ends).toMatchObject([
-      { reason: { code: 'HOLDFAST_TIMEOUT' } },
+      { reason: { code: 'HOLDFAST_UNREACHABLE', message: expect.stringContaining('maxRequests') } },
       { reason: { code: 'HOLDFAST_ABORTED' } },
     ]);
     await clock.advance(1000);
@@ -242,6 +242,16 @@ describe('a lock whose request has to wait', () => {
     // nothing was sent, so nothing is withdrawn, and none is asked why
     await clock.advance(60_000);
     expect([store.seen('release'), store.seen('inspect')]).toEqual([[], []]);
+  });
+
+  it('is not called taken if the server is silent and the request was not sent', async () => {
+    store.ail('acquire', 'lost');
+    const h = holdfast();
+    h.mutex('a')
+      .acquire({ wait: 500 })
+      .catch(() => undefined);
+    const tried = h.mutex('b').tryAcquire({ wait: 500 });
+    await expect(clock.until(tried)).rejects.toMatchObject({ code: 'HOLDFAST_UNREACHABLE' });
   });
 
   it('does not delay the health check, nor does that call the store slow', async () => {
