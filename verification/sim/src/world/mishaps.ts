@@ -56,6 +56,16 @@ export class Mishaps {
     if (plan.network.lost > 0) this.#disturbAll(AFTERMATH_MS);
   }
 
+  /** A clock that is set before all programs have seen it can hide that the machine slept. */
+  #hidesSuspend(name: string): boolean {
+    const { asleepUntil = 0 } = this.#world.machines.get(name) ?? {};
+    const { scheduler, clients } = this.#world;
+    if (asleepUntil > scheduler.now) return true;
+    return [...clients.values()].some(({ process }) => {
+      return process.alive && process.machine.name === name && process.readAt < asleepUntil;
+    });
+  }
+
   #do(fault: FaultPlan): void {
     const { scheduler, machines, server } = this.#world;
     switch (fault.kind) {
@@ -68,8 +78,8 @@ export class Mishaps {
       case 'sleep':
         return this.#sleep(fault.machine, fault.ms);
       case 'set-clock':
-        // A clock that is set back in between hides the suspend: it cannot be detected.
-        if ((machines.get(fault.machine)?.asleepUntil ?? 0) > scheduler.now) return undefined;
+        if (this.#hidesSuspend(fault.machine)) return undefined;
+        if (!machines.has(fault.machine)) this.#world.serverSetAt = scheduler.now;
         (machines.get(fault.machine) ?? server.machine).stepWall(fault.step);
         return undefined;
       case 'drift':

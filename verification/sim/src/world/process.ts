@@ -37,6 +37,8 @@ export class Process implements Clock {
   heardSince = 0;
   /** The time at which its connection opened; infinite while there is none. */
   connectedSince: number = Number.POSITIVE_INFINITY;
+  /** The last time at which it read its wall clock. */
+  readAt = 0;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   #busyUntil = 0;
@@ -71,6 +73,7 @@ export class Process implements Clock {
   }
 
   wall(): number {
+    this.readAt = this.time;
     return this.machine.wall(this.time);
   }
 

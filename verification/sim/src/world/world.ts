@@ -81,6 +81,8 @@ export class World {
   /** Attempts of living processes that have not ended. */
   open = 0;
   grants = 0;
+  /** When the server's clock was set: places in its queue are times of that clock. */
+  serverSetAt: number = Number.NEGATIVE_INFINITY;
   /** The smallest remaining time of a lease when its holder got it, as a part of its length. */
   shortest = 1;
   readonly library: Library;
@@ -208,10 +210,12 @@ export class World {
     this.arrivals.called({ name, by: client.name, key, terms, fair: isFair, at, until });
   }
 
-  /** Nothing has disturbed the process of an attempt, and the network is fast. */
+  /** Nothing has disturbed the process of an attempt or the server, and the network is fast. */
   #isClear(name: string, since: number): boolean {
     const { client } = this.attempts.get(name) as Attempt;
-    return client.process.alive && client.clearSince < since && answersInTime(this, client);
+    const isSet = this.serverSetAt >= since;
+    if (isSet || !client.process.alive || client.clearSince >= since) return false;
+    return answersInTime(this, client);
   }
 
   granted(attempt: Attempt, lease: Lease): void {
