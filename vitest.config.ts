@@ -39,7 +39,7 @@ const COMPUTING_MS = paced(300_000);
 const INSTRUMENT_MS = 4 * COMPUTING_MS;
 
 /** A test that hangs is found after this time, or later on a busy machine. */
-const limits = { testTimeout: paced(30_000), hookTimeout: paced(60_000) };
+const limits = { testTimeout: paced(60_000), hookTimeout: paced(120_000) };
 
 const servers = {
   // The files of a worker share their modules: loading them for each file takes a quarter of the

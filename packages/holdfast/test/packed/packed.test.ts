@@ -17,7 +17,7 @@ import { deadLinks } from '../../../../tools/package-links.mjs';
 import { firstLocks } from './first-locks.js';
 import { command, installed, installProject, tool, write } from './project.js';
 
-const LIMIT = { timeout: paced(120_000) };
+const LIMIT = { timeout: paced(240_000) };
 const GOOD = {
   ...{ fence: true, own: true, across: true, doctor: true },
   ...{ redis: 'function', fencedSet: 'function' },

@@ -58,7 +58,7 @@ beforeAll(() => {
   if (!existsSync(MAIN)) throw new Error('the demo is not built; run npm run build');
 });
 
-describe.concurrent('demo', { timeout: paced(60_000) }, () => {
+describe.concurrent('demo', { timeout: paced(180_000) }, () => {
   it('passes all checks, embedded', async () => {
     const { code, output } = await run(['--embedded']);
     for (const line of PASSED) expect(output).toMatch(line);

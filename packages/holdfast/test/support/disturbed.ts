@@ -8,7 +8,7 @@ import {
 } from '../../../../verification/trials/src/trial.js';
 import { untilShown } from './until-shown.js';
 
-const LIMIT_MS = 480_000;
+const LIMIT_MS = 900_000;
 type Client = Parameters['client'];
 
 /** With a client that does not hide the fault, and the kind of problem that it causes. */

@@ -29,7 +29,7 @@ interface Report {
   readonly testResults: readonly { readonly assertionResults: readonly Case[] }[];
 }
 
-it('all of them pass with node:sqlite', { timeout: paced(300_000) }, async () => {
+it('all of them pass with node:sqlite', { timeout: paced(600_000) }, async () => {
   const node = await nodeWithSqlite();
   const output = join(folder.path, 'report.json');
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
