@@ -174,7 +174,7 @@ export function unreachable(key: string, cause: unknown): HoldfastError {
 export function notSent(key: string, wait: number): HoldfastError {
   const message =
     `Holdfast: the store was not asked for ${quote(key)} within ${wait} ms: ` +
-    `more requests of this process than \`maxRequests\` wait for their turn`;
+    `it waited for its turn behind other requests of this process (\`maxRequests\`)`;
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
 }
 
