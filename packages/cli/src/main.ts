@@ -3,9 +3,9 @@
 import { CommanderError } from 'commander';
 import { EXIT, type Failure, failureOf, usage } from './failure.js';
 import { Notes } from './notes.js';
-import { withoutPasswords } from './urls.js';
 import { createProgram, split } from './program.js';
 import { endWithReader } from './view/output.js';
+import { withoutPasswords } from './view/words.js';
 
 async function main(args: readonly string[]): Promise<number> {
   const { own, rest } = split(args);

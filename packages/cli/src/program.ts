@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import type { Words } from './child/under-lock.js';
 import { completion, SHELLS } from './commands/completion.js';
-import { dashboard, type DashboardOptions } from './commands/dashboard.js';
-import { doctor, type DoctorOptions } from './commands/doctor.js';
-import { lead, type LeadOptions } from './commands/lead.js';
-import * as look from './commands/look.js';
-import { once, type OnceOptions } from './commands/once.js';
-import { plan, type PlanOptions } from './commands/plan.js';
-import { run, type RunOptions } from './commands/run.js';
-import { watch, type WatchOptions } from './commands/watch.js';
+import type { DashboardOptions } from './commands/dashboard.js';
+import type { DoctorOptions } from './commands/doctor.js';
+import type { LeadOptions } from './commands/lead.js';
+import type * as look from './commands/look.js';
+import type { OnceOptions } from './commands/once.js';
+import type { PlanOptions } from './commands/plan.js';
+import type { RunOptions } from './commands/run.js';
+import type { WatchOptions } from './commands/watch.js';
 import { usage } from './failure.js';
 import * as help from './help.js';
 import { type CommonOptions, common, conflictCode, locks, runs } from './options.js';
@@ -41,7 +41,10 @@ export function split(args: readonly string[]): CommandLine {
 /** Called with the exit code of the command that was chosen. */
 type Exit = (code: number) => void;
 
-/** The program; `rest` are the words after `--`. */
+/**
+ * The program; `rest` are the words after `--`. A command is loaded when it is chosen: each loads
+ * other libraries, and a job that starts often pays for them.
+ */
 export function createProgram(rest: CommandLine['rest'], exit: Exit): Command {
   const program = new Command('holdfast')
     .description(
@@ -81,6 +84,7 @@ function addRunning(program: Command, rest: CommandLine['rest'], exit: Exit): vo
     .usage('[options] <key> -- command [arguments]')
     .addHelpText('after', help.RUN_HELP)
     .action(async (key: string, options: RunOptions, self: Command) => {
+      const { run } = await import('./commands/run.js');
       exit(await run(key, wordsOf(rest, self), options));
     });
 
@@ -107,6 +111,7 @@ function addRunning(program: Command, rest: CommandLine['rest'], exit: Exit): vo
     .addOption(conflictCode(0))
     .addHelpText('after', help.ONCE_HELP)
     .action(async (name: string, options: OnceOptions, self: Command) => {
+      const { once } = await import('./commands/once.js');
       exit(await once(name, wordsOf(rest, self), options));
     });
 
@@ -118,6 +123,7 @@ function addRunning(program: Command, rest: CommandLine['rest'], exit: Exit): vo
     .option('--http <address>', 'serve the leader on a port or host:port', address)
     .addHelpText('after', help.LEAD_HELP)
     .action(async (name: string, options: LeadOptions, self: Command) => {
+      const { lead } = await import('./commands/lead.js');
       exit(await lead(name, wordsOf(rest, self), options));
     });
 }
@@ -135,7 +141,8 @@ function addLooking(program: Command, exit: Exit): void {
     .option('--count', 'only how many are in use or were used a moment ago')
     .addHelpText('after', help.LS_HELP)
     .action(async (pattern: string | undefined, options: look.ListingOptions) => {
-      exit(await look.ls(pattern, options));
+      const { ls } = await import('./commands/look.js');
+      exit(await ls(pattern, options));
     });
 
   common(program.command('inspect'))
@@ -143,7 +150,8 @@ function addLooking(program: Command, exit: Exit): void {
     .argument('<key>', 'the lock')
     .addHelpText('after', help.INSPECT_HELP)
     .action(async (key: string, options: CommonOptions) => {
-      exit(await look.inspect(key, options));
+      const { inspect } = await import('./commands/look.js');
+      exit(await inspect(key, options));
     });
 
   common(program.command('watch'))
@@ -153,6 +161,7 @@ function addLooking(program: Command, exit: Exit): void {
     .option('--count <number>', 'end after this many looks', count)
     .addHelpText('after', help.WATCH_HELP)
     .action(async (pattern: string | undefined, options: WatchOptions) => {
+      const { watch } = await import('./commands/watch.js');
       exit(await watch(pattern, options));
     });
 
@@ -164,7 +173,8 @@ function addLooking(program: Command, exit: Exit): void {
     .option('--id <id>', 'end only the lease with this id, see inspect')
     .addHelpText('after', help.BREAK_HELP)
     .action(async (key: string, options: look.BreakOptions) => {
-      exit(await look.breakLock(key, options));
+      const { breakLock } = await import('./commands/look.js');
+      exit(await breakLock(key, options));
     });
 
   common(program.command('wait'))
@@ -175,7 +185,8 @@ function addLooking(program: Command, exit: Exit): void {
     .addOption(conflictCode(75))
     .addHelpText('after', help.WAIT_HELP)
     .action(async (key: string, options: look.WaitOptions) => {
-      exit(await look.waitFor(key, options));
+      const { waitFor } = await import('./commands/look.js');
+      exit(await waitFor(key, options));
     });
 }
 
@@ -190,6 +201,7 @@ function addDashboard(program: Command, exit: Exit): void {
     .option('--write', 'allow forced releases, after a reason and a confirmation')
     .addHelpText('after', help.DASHBOARD_HELP)
     .action(async (options: DashboardOptions) => {
+      const { dashboard } = await import('./commands/dashboard.js');
       exit(await dashboard(options));
     });
 }
@@ -210,6 +222,7 @@ function addDoctor(program: Command, exit: Exit): void {
     .option('--strict', 'exit with 1 for notices too')
     .addHelpText('after', help.DOCTOR_HELP)
     .action(async (options: DoctorOptions) => {
+      const { doctor } = await import('./commands/doctor.js');
       exit(await doctor(options));
     });
 }
@@ -259,7 +272,10 @@ function addPlan(program: Command): void {
     )
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', help.PLAN_HELP)
-    .action((options: PlanOptions) => plan(options));
+    .action(async (options: PlanOptions) => {
+      const { plan } = await import('./commands/plan.js');
+      plan(options);
+    });
 }
 
 function wordsOf(rest: CommandLine['rest'], command: Command): Words {

@@ -55,11 +55,6 @@ export function linkTo(url: string): Link {
   return { client: new Redis(url.replace(/^\w+:/, scheme), base), name };
 }
 
-/** A text of the command line, without the users and passwords of the URLs in it. */
-export function withoutPasswords(text: string): string {
-  return text.replace(/\b([a-z][a-z+]*:(?:\/\/)?)\S*@/gi, '$1***@');
-}
-
 /** The text of a URL may contain a password, so no error shows it. */
 function parse(url: string, form: string): URL {
   try {

@@ -60,6 +60,8 @@ const CONFIRM_MS = 2000;
 const NOT_LOCAL =
   'This view answers only requests of its own machine that have its token: open the address that ' +
   'was printed at its start. For other machines it needs the option "authorize".\n';
+/** Between two warnings. */
+const WARNING_MS = 60_000;
 const NOT_AUTHORIZED = 'The option "authorize" of this view has refused the request.\n';
 
 export function dashboard(holdfast: Watched, options: DashboardOptions = {}): Dashboard {
@@ -92,6 +94,7 @@ class View {
   readonly #watch: Watch;
   readonly #maxPages: number;
   readonly #pages = new Set<EventStream>();
+  #warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(holdfast: Watched, options: DashboardOptions, maxPages: number) {
     const { authorize, localWrites = false, basePath = '', every = 1000 } = options;
@@ -133,9 +136,20 @@ class View {
   async #may(request: Request): Promise<unknown> {
     try {
       return await this.#authorize?.(request);
-    } catch {
+    } catch (error) {
+      this.#warnOf(error);
       return false;
     }
+  }
+
+  /** For the operator. Any client may cause it, so it is told once a minute. */
+  #warnOf(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#warnedAt < WARNING_MS) return;
+    this.#warnedAt = now;
+    const reason = error instanceof Error ? error.message : String(error);
+    const text = `holdfast-dashboard: the option "authorize" failed, so it refused: ${reason}`;
+    process.emitWarning(text, { code: 'HOLDFAST_AUTHORIZE' });
   }
 
   close(): void {

@@ -8,8 +8,7 @@ import { usage } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { RunsOptions } from '../options.js';
 import { openStore } from '../store.js';
-import { nameOf } from '../view/locks.js';
-import { inWords } from '../view/words.js';
+import { inWords, nameOf } from '../view/words.js';
 import { labelOf } from './run.js';
 
 export interface OnceOptions extends RunsOptions {

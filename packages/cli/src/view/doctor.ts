@@ -1,6 +1,7 @@
 /** The report of the doctor as text. */
 import type { DoctorReport, Finding } from 'holdfast';
-import { colors, table } from './output.js';
+import { colors } from './output.js';
+import { table } from './table.js';
 import { printable } from './words.js';
 
 export function doctorReport({ findings, servers }: DoctorReport): string {

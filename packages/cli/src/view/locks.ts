@@ -1,7 +1,8 @@
 /** Locks as text. */
-import type { HolderInfo, LockInfo, Participant, WaiterInfo } from 'holdfast';
-import { colors, table } from './output.js';
-import { inWords, printable } from './words.js';
+import type { HolderInfo, LockInfo, WaiterInfo } from 'holdfast';
+import { colors } from './output.js';
+import { table } from './table.js';
+import { inWords, nameOf, printable } from './words.js';
 
 /** The permits of a read-write lock. */
 const RW_PERMITS = 2 ** 30;
@@ -18,12 +19,6 @@ export function useOf({ holderCount, permits, used }: LockInfo): string {
 export function waitingOf({ holders, waiterCount, waiters }: LockInfo): number {
   const more = waiters.reduce((sum, one) => sum + one.localWaiters - 1, 0);
   return waiterCount + more + holders.reduce((sum, one) => sum + one.localWaiters, 0);
-}
-
-/** A holder or a waiter: its label, process and machine. */
-export function nameOf({ host, label, pid }: Participant): string {
-  const place = host === undefined ? '' : `${host}${pid === undefined ? '' : `:${pid}`}`;
-  return printable([label, place].filter((text) => text !== undefined && text !== '').join(' '));
 }
 
 const HEAD = ['KEY', 'STATE', 'HOLDER', 'HELD', 'LEFT', 'WAITING'];

@@ -1,5 +1,4 @@
-/** Standard output: colours and tables. */
-import Table from 'cli-table3';
+/** Standard output. */
 import picocolors from 'picocolors';
 
 /** Whether standard output is a terminal. On a pipe `isTTY` is not defined. */
@@ -24,27 +23,4 @@ export function endWithReader(): void {
     if (error.code !== 'EPIPE') throw error;
     process.exit(0);
   });
-}
-
-const NO_BORDERS = Object.fromEntries(
-  ['top', 'bottom', 'left', 'mid', 'right']
-    .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
-    .concat('middle')
-    .map((name) => [name, '']),
-);
-
-/** A table without borders: a line of heads, and a line for each row. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const { dim } = colors();
-  const drawn = new Table({
-    head: head.map((text) => dim(text)),
-    chars: { ...NO_BORDERS, middle: '  ' },
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  });
-  drawn.push(...rows.map((row) => [...row]));
-  return drawn
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
 }

@@ -1,6 +1,7 @@
 /** The plan of a load as text. */
 import { COMFORT, type Limit, type LimitName, type Load, type Plan } from '../plan/plan.js';
-import { colors, table } from './output.js';
+import { colors } from './output.js';
+import { table } from './table.js';
 
 /** What to do when something is full. */
 const ADVICE: Readonly<Record<LimitName, string>> = {

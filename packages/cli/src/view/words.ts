@@ -1,4 +1,5 @@
 /** Text for people: times, and names that other programs chose. */
+import type { Participant } from 'holdfast';
 
 const STEPS: readonly (readonly [unit: string, ms: number])[] = [
   ['d', 86_400_000],
@@ -43,4 +44,15 @@ export function json(value: unknown): string {
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join(''),
   );
+}
+
+/** A holder or a waiter: its label, process and machine. */
+export function nameOf({ host, label, pid }: Participant): string {
+  const place = host === undefined ? '' : `${host}${pid === undefined ? '' : `:${pid}`}`;
+  return printable([label, place].filter((text) => text !== undefined && text !== '').join(' '));
+}
+
+/** A text of the command line, without the users and passwords of the URLs in it. */
+export function withoutPasswords(text: string): string {
+  return text.replace(/\b([a-z][a-z+]*:(?:\/\/)?)\S*@/gi, '$1***@');
 }

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { budgetFor, MARGIN_MS } from '../../src/budget.js';
 import { split } from '../../src/program.js';
-import { clusterOf, linkTo, sentinelOf, withoutPasswords } from '../../src/urls.js';
+import { clusterOf, linkTo, sentinelOf } from '../../src/urls.js';
 import { address, count, duration, exitCode, permits, port } from '../../src/values.js';
-import { inWords, json, printable } from '../../src/view/words.js';
+import { inWords, json, printable, withoutPasswords } from '../../src/view/words.js';
 
 describe('a time', () => {
   it.each([

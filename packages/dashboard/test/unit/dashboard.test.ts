@@ -52,7 +52,8 @@ describe('`authorize`', () => {
     expect(Boolean(token)).toBe(hasToken);
   });
 
-  it('that throws lets nothing through, and its error is not shown', async () => {
+  it('that throws lets nothing through, and only the operator sees its error', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockReturnValue();
     const view = dashboard(holdfast, {
       authorize: () => {
         throw new Error('no session');
@@ -61,6 +62,11 @@ describe('`authorize`', () => {
     const response = await view.fetch(new Request(PAGE), LOCAL);
     expect(response.status).toBe(403);
     expect(await response.text()).toContain('has refused the request');
+    // once a minute: any client may cause it
+    await view.fetch(new Request(PAGE), LOCAL);
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('no session'), { code: 'HOLDFAST_AUTHORIZE' }],
+    ]);
   });
 
   it('must be a function', () => {

@@ -141,6 +141,11 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
+  /** How many calls have a place in a queue of the store. */
+  get queued(): number {
+    return this.#queues.size;
+  }
+
   giveUpAll(error: (key: string) => HoldfastError): void {
     // first: a lease that ends below must not make them ask anew
     this.roots.rejectBehindLeases(error);

@@ -158,6 +158,12 @@ export class PollQueues {
     this.#parts.wake.leave();
   }
 
+  get size(): number {
+    let all = 0;
+    for (const queue of this.#queues.values()) all += queue.size;
+    return all;
+  }
+
   wakeUp(key: string): void {
     this.#queues.get(key)?.wakeUp();
   }

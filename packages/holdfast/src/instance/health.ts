@@ -60,12 +60,11 @@ function problemsOf(core: Core, roundTrip: number): string[] {
   const { claimWindow } = core.settings;
   let failing = 0;
   let doubted = 0;
-  let waiting = 0;
   for (const { renewal, doubted: inDoubt } of core.watchdog.all()) {
     if (renewal.failure !== undefined) failing += 1;
     if (inDoubt) doubted += 1;
   }
-  for (const [, count] of core.acquisitions.waiting()) waiting += count;
+  const waiting = core.acquisitions.queued;
   // also for a moment after the first call began to wait, which opens the connection
   const deaf = waiting > 0 && core.wake.channel === '';
   const servers = (core.store.servers?.() ?? []).filter(({ status, clockOffset = 0 }) => {

@@ -139,7 +139,7 @@ export class Election {
         current = await this.#elected(signal, onFailure);
         // `stop` may have run since the grant
         if (stopped) await quietly(Promise.resolve(current?.resign()));
-        else if (current !== undefined) await serve(current, work);
+        else if (current !== undefined) await this.#serve(current, work);
         current = undefined;
         if (!stopped) await rest.for(pause);
       }
@@ -196,27 +196,25 @@ export class Election {
       return undefined;
     }
   }
-}
 
-async function serve(
-  leadership: Leadership,
-  work: (leadership: Leadership) => unknown,
-): Promise<void> {
-  try {
-    do await work(leadership);
-    while (await leadership.wasInDoubt());
-  } catch (error) {
-    if (!wasCausedBy(leadership.signal, error)) throw error;
-  } finally {
-    await quietly(leadership.resign());
+  async #serve(leadership: Leadership, work: (leadership: Leadership) => unknown): Promise<void> {
+    try {
+      do await work(leadership);
+      while (await leadership.wasInDoubt());
+    } catch (error) {
+      // after `signal` has aborted, a close can still end the work
+      const isClosed = this.#core.closing && isHoldfastError(error, 'HOLDFAST_CLOSED');
+      if (!isClosed && !wasCausedBy(leadership.signal, error)) throw error;
+    } finally {
+      await quietly(leadership.resign());
+    }
   }
 }
 
 function wasCausedBy({ aborted, reason }: AbortSignal, error: unknown): boolean {
   if (!aborted) return false;
   if (error === reason || (error instanceof Error && error.name === 'AbortError')) return true;
-  if (isHoldfastError(error, 'HOLDFAST_ABORTED')) return error.cause === reason;
-  return isHoldfastError(error, 'HOLDFAST_CLOSED') && isHoldfastError(reason, 'HOLDFAST_CLOSED');
+  return isHoldfastError(error, 'HOLDFAST_ABORTED') && error.cause === reason;
 }
 
 function leaderOf({ id, fence, label, host, pid, heldFor }: HolderInfo): Leader {

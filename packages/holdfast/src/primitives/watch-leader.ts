@@ -30,8 +30,10 @@ export async function* watchLeader(
     notified = true;
     pause.wake();
   };
+  let endPoll = (): void => undefined;
   const stop = (): void => {
     stopped = true;
+    endPoll();
     pause.wake();
   };
   const unbind = signal && onAbort(signal, stop);
@@ -45,7 +47,11 @@ export async function* watchLeader(
       notified = false;
       let leader: Leader | null | undefined;
       try {
-        leader = await poll();
+        // a stop does not wait for the answer: a silent server gives none
+        leader = await new Promise<Leader | null | undefined>((resolve, reject) => {
+          endPoll = () => resolve(undefined);
+          poll().then(resolve, reject);
+        });
         repliedAt = clock.now();
       } catch (error) {
         if (stopped) return;

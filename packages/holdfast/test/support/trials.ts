@@ -6,9 +6,9 @@ import { parameters, type Trial } from '../../../../verification/trials/src/tria
 import { untilShown } from './until-shown.js';
 
 /** Both clients and both servers, each once; `npm run trials` can run the other pairs. */
-const WHERE: readonly { readonly client: ClientName; readonly server: ServerName }[] = [
-  { client: 'ioredis-6', server: 'valkey' },
-  { client: 'node-redis-6', server: 'redis' },
+const WHERE: readonly (readonly [ClientName, ServerName])[] = [
+  ['ioredis-6', 'valkey'],
+  ['node-redis-6', 'redis'],
 ];
 const LIMIT_MS = 180_000;
 /** A control may repeat its run. */
@@ -27,8 +27,9 @@ export function shareOf(
 ): void {
   const group = how === 'together' ? describe.concurrent : describe;
   group(`trial ${trial.name}`, () => {
-    it.each(WHERE)('holds with $client on $server', { timeout: paced(LIMIT_MS) }, async (where) => {
-      const { problems } = await trial.run(parameters(trial.share, where));
+    const limit = { timeout: paced(LIMIT_MS) };
+    it.each(WHERE)('holds with %s on %s', limit, async (client, server) => {
+      const { problems } = await trial.run(parameters(trial.share, { client, server }));
       expect(problems).toEqual([]);
     });
 

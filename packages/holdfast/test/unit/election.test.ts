@@ -188,6 +188,16 @@ describe('lead whose work waits for a lock', () => {
     await leads;
   });
 
+  it('resolves at a close after its signal, if the work has no signal', async () => {
+    const leads = later(lead());
+    await clock.advance(20);
+    stop.abort('enough');
+    await clock.advance(10);
+    void holdfast.close();
+    await clock.advance(10);
+    await leads;
+  });
+
   it.each([true, false])('resolves at a close (with the signal of the term: %s)', async (own) => {
     const leads = later(lead(own ? ({ signal }) => signal : undefined));
     await clock.advance(20);
@@ -266,11 +276,14 @@ describe('an observer', () => {
     const observed = observer.election('k').observe({ signal: stop.signal, every: 100 });
     await observed.next();
     store.ail('inspect', 'lost');
-    const next = observed.next();
+    let end: unknown;
+    void observed.next().then((next) => (end = next));
     await clock.advance(2000);
     if (how === 'abort') stop.abort();
     else void observer.close();
-    expect(await clock.until(next)).toEqual({ done: true, value: undefined });
+    // at once, not at the end of `requestTimeout`
+    await settle();
+    expect(end).toEqual({ done: true, value: undefined });
   });
 
   it('throws when the store stays silent', async () => {
