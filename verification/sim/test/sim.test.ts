@@ -64,6 +64,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'push-from-before-sleep.json',
     as: /belief/,
   },
+  'ends a doubt without the fence': {
+    file: 'lease/root.js',
+    from: 'return this.doubted && this.mayBeDuplicated;',
+    to: 'return false;',
+    shown: 'late-copy-after-suspend.json',
+    as: /belief/,
+  },
   'ignores the drift of clocks while it waits': {
     file: 'acquire/acquisition.js',
     from: 'Math.abs(since) * DRIFT',

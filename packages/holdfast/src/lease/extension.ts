@@ -52,8 +52,8 @@ async function extendOnce(
     throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: hold.key });
   }
   // an answer that has arrived may extend a lease whose time is over; the answer to this request
-  // ends the doubt after a suspend
-  if (clock.now() >= hold.validUntil) await watchdog.verified(hold);
+  // ends the doubt after a suspend, unless it needs the fence
+  if (clock.now() >= hold.validUntil || hold.root.uncertain) await watchdog.verified(hold);
   if (hold.state !== 'held') throw lease.notHeld();
   try {
     // at least `ms` remains without the drift margin

@@ -76,15 +76,16 @@ export class Inquiries {
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
       const late = (reply: RenewReply): void => {
         renewal.unanswered -= 1;
-        if (reply.status === 'renewed') this.#confirm(root, sent, reply.left);
+        if (reply.status === 'renewed' && !root.uncertain) this.#confirm(root, sent, reply.left);
       };
       const limit = patience(root, sent, wait);
       let answered = true;
       renewal.unanswered += 1;
       try {
         const reply = await this.#requests.send(command, late, limit, sent.at);
-        if (reply.status === 'absent' || this.#confirm(root, sent, reply.left)) {
-          return reply.status;
+        const { status } = reply;
+        if (status === 'absent' || root.uncertain || this.#confirm(root, sent, reply.left)) {
+          return status;
         }
       } catch (error) {
         answered = error instanceof StoreFailure && error.answered;
@@ -128,7 +129,7 @@ export class Inquiries {
       const root = roots[index] as Root;
       const micros = left[index] as number;
       const ms = micros / 1000;
-      if (ms > 0 && !suspended) {
+      if (ms > 0 && !suspended && !root.uncertain) {
         root.confirm(sentAt + ms - drift(ms), now.at);
         this.#confirmed(root);
       }
@@ -197,19 +198,26 @@ export class Inquiries {
     }
   }
 
+  /** `absent` too if a copy of the request for the lease was granted after its end. */
   async standing(root: Root): Promise<'granted' | 'absent'> {
     const { key, id } = root;
+    const isCopy = (fence: number): boolean => root.uncertain && fence !== root.fence;
     const retention = this.#retention;
     const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     for (;;) {
       const sent = this.#suspend.moment();
       const limit = patience(root, sent, CALL_WAITS);
       const late = ({ standings: [one] }: PollReply): void => {
-        if (one?.status === 'granted') this.#confirm(root, sent, one.left);
+        if (one?.status !== 'granted' || isCopy(one.fence)) return;
+        this.#confirm(root, sent, one.left);
       };
       const reply = await this.#requests.send(command, late, limit);
       const [standing] = reply.standings;
       if (standing?.status !== 'granted') return 'absent';
+      if (isCopy(standing.fence)) {
+        this.#requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
+        return 'absent';
+      }
       if (this.#confirm(root, sent, standing.left)) return 'granted';
     }
   }
@@ -230,7 +238,7 @@ export class Inquiries {
       for (const [index, left] of reply.left.entries()) {
         const root = roots[index] as Root;
         if (left !== UNANSWERED) root.renewal.unanswered -= 1;
-        if (left > 0) this.#confirm(root, sent, left);
+        if (left > 0 && !root.uncertain) this.#confirm(root, sent, left);
       }
     };
     try {

@@ -127,6 +127,14 @@ export class Root extends Link {
     return this.hold.renewed && this.storeUntil < this.hold.holdUntil;
   }
 
+  /**
+   * It may have ended during the suspend, and a late copy of its request may have been granted under
+   * its id since: an answer counts only with the fence.
+   */
+  get uncertain(): boolean {
+    return this.doubted && this.mayBeDuplicated;
+  }
+
   /** When it has ended in the store too: a renewal without an answer may have extended it. */
   get endsBy(): number {
     if (this.renewal.unanswered === 0) return this.storeUntil;

@@ -169,8 +169,11 @@ export class Watchdog {
   };
 
   #send({ batches }: Renewals): void {
-    for (const roots of batches) {
-      const [first] = roots as [Root];
+    for (const batch of batches) {
+      const roots = batch.filter(({ uncertain }) => !uncertain);
+      for (const root of batch) if (root.uncertain) void this.#verify(root);
+      const [first] = roots;
+      if (first === undefined) continue;
       if (roots.length > 1) void this.#askTogether(roots, first.doubted);
       else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
     }

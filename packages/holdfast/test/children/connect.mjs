@@ -1,6 +1,6 @@
 /** What every child does first: it reads its setting and creates instances from it. */
 import { Socket } from 'node:net';
-import { Holdfast, memory } from '../../dist/index.js';
+import { Holdfast, memory } from 'holdfast';
 
 /**
  * @typedef {{ client: string, port: number, protocol: 2 | 3, key: string, ttl?: number }} Setting

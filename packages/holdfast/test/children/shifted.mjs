@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis-5';
-import { Holdfast } from '../../dist/index.js';
+import { Holdfast } from 'holdfast';
 
 const { proxy, server, prefix, rounds, limit } = JSON.parse(process.argv[2] ?? '{}');
 /** Of so many locks the sound client holds every other one; the rest is free. */

@@ -1,6 +1,6 @@
 /** Two instances that close on SIGTERM; the key says which handler the program has beside. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Holdfast, memory } from '../../dist/index.js';
+import { Holdfast, memory } from 'holdfast';
 import { setting, tell, told } from './connect.mjs';
 
 const own = setting.key;

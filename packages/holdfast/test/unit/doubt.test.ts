@@ -71,6 +71,48 @@ describe('a jump of the wall clock', () => {
     expect(() => lease.assertHeld()).toThrow(expect.objectContaining({ code: 'HOLDFAST_LOST' }));
   });
 
+  describe.each([1, 3])('beside a copy of the request (leases: %i)', (count) => {
+    /** Leases whose first requests had no answer: copies may arrive at any time. */
+    async function leases(): Promise<Lease[]> {
+      store.ail('acquire', 'lost');
+      const asked = Promise.all(
+        Array.from({ length: count }, (_, index) => holdfast.mutex(`k${index}`).acquire()),
+      );
+      await clock.advance(500);
+      store.heal();
+      return clock.until(asked);
+    }
+
+    it('does not confirm a lease that the copy took anew after its end', async () => {
+      const all = await leases();
+      const ended = store.seen('acquire').filter(({ key }) => key === 'k0');
+      await Promise.all(
+        store.inner.execute([{ op: 'forceRelease', key: 'k0', id: '', retention: 9000 }]),
+      );
+      step();
+      await Promise.all(store.inner.execute(ended.slice(-1)));
+      // the suspend is noticed, and the store is asked
+      expect(all.some(({ held }) => held)).toBe(false);
+      await clock.advance(500);
+      expect(all.map(({ state }) => state)).toEqual(['lost', 'held', 'held'].slice(0, count));
+      // the lease of the copy is nobody's
+      expect((await holdfast.inspect('k0'))?.holders ?? []).toEqual([]);
+    });
+
+    it('goes on with a lease that did not end', async () => {
+      const all = await leases();
+      step();
+      await Promise.all(store.inner.execute(store.seen('acquire')));
+      expect(all.some(({ held }) => held)).toBe(false);
+      await clock.advance(60_000);
+      expect(all.map(({ held }) => held)).toEqual(all.map(() => true));
+      const [first] = all as [Lease];
+      step();
+      const left = await clock.until(first.extend(5000));
+      expect(left).toBeGreaterThanOrEqual(5000);
+    });
+  });
+
   it('no longer matters for a lease that is released while in doubt', async () => {
     const lease = await holdfast.mutex('k').acquire();
     step();

@@ -28,8 +28,8 @@ export const LEASE: readonly Mutant[] = [
           '        const sentAt = this.#suspend.toLocal(sent, now);\n        const suspended',
       ),
       inquiries(
-        "if (reply.status === 'absent' ||",
-        "sent = this.#suspend.moment();\n            if (reply.status === 'absent' ||",
+        "if (status === 'absent' ||",
+        "sent = this.#suspend.moment();\n                if (status === 'absent' ||",
       ),
     ],
     seed: 9,
@@ -85,6 +85,20 @@ export const LEASE: readonly Mutant[] = [
       },
     ],
     seed: 13,
+  },
+  {
+    name: 'doubt that ends without the fence',
+    mistake:
+      'after a suspend, a lease that a late copy of the request took counts as the one before',
+    edits: [
+      {
+        file: 'lease/root.js',
+        find: 'return this.doubted && this.mayBeDuplicated;',
+        replace: 'return false;',
+      },
+    ],
+    rare: true,
+    seed: 9_701_026,
   },
   {
     name: 'no answer taken for renewed',

@@ -90,6 +90,7 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
 export const BEYOND: Readonly<Record<string, string>> = {
   'no margin for drift': 'all processes and servers use one clock, which has one speed',
   'sleep is not noticed': 'the machine is not suspended',
+  'doubt that ends without the fence': 'the machine is not suspended',
   'a deadline that begins at the call': 'the torture test has no bursts',
   'an end overtakes its key': 'the torture test has no bursts',
   'a lease from before its request waited': 'the torture test has no bursts',
