@@ -21,6 +21,7 @@ const LIMIT_MS = 75 * 60_000;
  * @typedef {object} How
  * @property {boolean} [show] Shows the output immediately instead of collecting it.
  * @property {number} [priority] The nice value of the process.
+ * @property {Record<string, string>} [env] More variables of its environment.
  */
 
 /** @type {Set<number>} The commands that run at a low priority. */
@@ -63,11 +64,11 @@ export function hurry() {
  * @param {How} how
  * @returns {Promise<Run>}
  */
-export function run(command, args, { show = false, priority }) {
+export function run(command, args, { show = false, priority, env }) {
   const path = `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
   const child = spawn(command, args, {
     cwd: root,
-    env: { ...process.env, PATH: path },
+    env: { ...process.env, ...env, PATH: path },
     stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
     timeout: LIMIT_MS,
   });

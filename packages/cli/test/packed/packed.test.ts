@@ -14,7 +14,8 @@ const OLD_NODE = `npm:node-${process.platform}-${process.arch}@20.18.0`;
 let server: Server;
 
 async function run(file: string, args: readonly string[], cwd = root): Promise<string> {
-  const env = { ...process.env, REDIS_URL: server.url };
+  // as for a user: `npm test` lets other programs load the folder `publish` of the repository
+  const env = { ...process.env, REDIS_URL: server.url, NODE_OPTIONS: '' };
   const { stdout } = await promisify(execFile)(file, [...args], { cwd, env, timeout: 300_000 });
   return stdout;
 }
