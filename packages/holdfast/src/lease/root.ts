@@ -128,8 +128,8 @@ export class Root extends Link {
   }
 
   /**
-   * It may have ended during the suspend, and a late copy of its request may have been granted under
-   * its id since: an answer counts only with the fence.
+   * It may have ended during the suspend, and a late copy of its request may have been granted
+   * under its id since: an answer counts only with the fence.
    */
   get uncertain(): boolean {
     return this.doubted && this.mayBeDuplicated;

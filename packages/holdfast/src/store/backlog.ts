@@ -103,7 +103,7 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** Takes those that have waited for a silent server since before a time. */
+  /** Takes those that wait since `before` or longer. */
   *takeSince(before: number): Iterable<P> {
     for (const queue of [this.#ends, this.#asks]) {
       while (queue.first !== undefined && queue.first.posted <= before) {
@@ -147,10 +147,7 @@ export class Backlogs<P extends Posted> {
     this.all = [new Backlog(max)];
   }
 
-  /**
-   * A key keeps its backlog while a request of it waits, also if its server changes.
-   * @param shardOf see `Store.shardOf`
-   */
+  /** A key keeps its backlog while a request of it waits, also if its server changes. */
   of(command: Command, shardOf: ((key: string) => string) | undefined): Backlog<P> {
     const key = keyOf(command);
     for (const one of this.all) if (one.waiting.has(key)) return one;

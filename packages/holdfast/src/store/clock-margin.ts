@@ -1,10 +1,9 @@
 /**
  * The option `clockMargin`: a lease lasts longer in the store than its holder believes.
  *
- * After a fail-over, or the move of a slot, another server compares a record's times with its own
- * clock. If that is ahead, leases end early there. So each lease is asked for with the margin,
- * which is taken from the time left in a reply: a holder stops before any clock within the margin
- * ends the lease.
+ * After a fail-over, or the move of a slot, another server ends leases by its own clock, which may
+ * be ahead. So each lease is asked for with the margin, which is taken from the time left in a
+ * reply: a holder stops before any clock within the margin ends the lease.
  */
 import type { Command, Micros, Reply } from '../engine/commands.js';
 

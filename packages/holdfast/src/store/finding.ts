@@ -83,6 +83,6 @@ export interface ExamineTerms {
   /** The replicas that must have a grant before it counts. */
   readonly replicas: number;
   readonly clockMargin: number;
-  /** The id of this examination, for keys and channels. */
+  /** For keys and channels. */
   readonly id: string;
 }

@@ -132,8 +132,8 @@ export class LazyStore implements Store {
 }
 
 /**
- * The connection of a loaded store. Commands that waited for the code are sent after this call, so
- * the first connection has the name that they saw.
+ * Commands that waited for the code are sent after this call, so the first connection has the name
+ * that they saw.
  */
 function connectionOf(store: Store, name: object): () => unknown {
   if (store.connection === undefined) return () => undefined;

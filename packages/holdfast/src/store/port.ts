@@ -44,7 +44,7 @@ export interface Outcome {
   erred(error: unknown): void;
 }
 
-/** What a store can tell. A question changes nothing. */
+/** A question changes nothing. */
 export interface StoreTells {
   /**
    * The part of the store that keeps a key, if parts fail separately. Leases of different parts are
@@ -62,10 +62,9 @@ export interface StoreTells {
   /** Why the store may not answer now; `undefined` if unknown. */
   trouble?(): string | undefined;
 
-  /** The servers of a quorum with wrong clocks; `undefined`: none. */
+  /** Servers of a quorum; `undefined`: none. */
   wrongClocks?(): string | undefined;
 
-  /** The last answer of each server of a quorum. */
   servers?(): readonly ServerInfo[] | undefined;
 
   /** The program's command that blocks the client, if known. */
@@ -74,7 +73,6 @@ export interface StoreTells {
   examine?(terms: ExamineTerms): Promise<Examination>;
 }
 
-/** What a store can do beyond commands. */
 export interface StoreOffers {
   /** Commands are written in a later turn than that of `execute`. */
   readonly writesLater?: boolean;
@@ -90,7 +88,7 @@ export interface StoreOffers {
    */
   written?(): Promise<void>;
 
-  /** Executes one command, with a receiver. False if the command has to go through `execute`. */
+  /** False if the command has to go through `execute`. */
   post?(command: Command, to: Outcome): boolean;
 
   /**
@@ -117,7 +115,6 @@ export interface StoreOffers {
   dispose?(): Promise<void>;
 }
 
-/** What every store must do. */
 export interface Store extends StoreTells, StoreOffers {
   /** The name for messages: `memory`, `ioredis`, `node-redis`. */
   readonly label: string;

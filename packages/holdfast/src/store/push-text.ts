@@ -59,7 +59,7 @@ export function wholeOf(text: string): number | undefined {
 
 /**
  * `o` (open) or `b` (broken), the generation, the current generation, the reason, the token, and
- * the key, which may contain spaces. `undefined` if malformed.
+ * the key, which may contain spaces.
  */
 function decodeGatePush(payload: string): T.GatePush | undefined {
   const found = /^([ob]) (\d{1,16}) (\d{1,16}) (\w*) (\S*) (.+)$/su.exec(payload);

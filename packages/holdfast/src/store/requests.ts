@@ -33,8 +33,8 @@ export interface Receiver<R> {
   failed(failure: StoreFailure): void;
   late(reply: R): void;
   /**
-   * Called before a request is sent that had to wait. False: it is not needed any more, so it is
-   * not sent, and nothing else is called.
+   * Called before a request is sent that had to wait. False: it is not sent, and nothing else is
+   * called.
    */
   due?(): boolean;
 }
@@ -113,7 +113,6 @@ class Request implements Timed, Outcome, Posted {
 export interface RequestEvents {
   expired(): void;
   outOfStep(failure: OutOfStep): void;
-  /** A connection has died silently; the text is for a warning. */
   silent(text: string): void;
   wrongClocks(servers: string): void;
 }
@@ -136,10 +135,7 @@ export class Requests {
   open = 0;
   sent = 0;
 
-  /**
-   * @param timeout in ms
-   * @param max the most requests under way at each server
-   */
+  /** @param max the most requests under way at each server */
   constructor(
     store: Store,
     clock: Clock,
@@ -178,7 +174,6 @@ export class Requests {
   /**
    * As `send`, for a receiver. True if the request is sent at the end of this turn; false if it
    * waits. One with its own limit never waits.
-   * @param now the time of this step
    */
   post<C extends Command>(
     command: C,
@@ -258,7 +253,7 @@ export class Requests {
     return this.#store.connection?.();
   }
 
-  /** The requests since then have reached the store once, and in order. */
+  /** See `Store.connection`. */
   isSame(connection: unknown): boolean {
     return connection !== undefined && connection === this.connection();
   }

@@ -20,7 +20,6 @@ import type { EchoAnswer, Store, WakeChannel } from './port.js';
 const DELAY = growing(100, 5000);
 /** How often to look whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
-/** A channel that is down is replaced after this time. */
 const DOWN_MS = 2000;
 const LATER_MS = 100;
 /** Polls come so many times as often without pushes. */
@@ -33,7 +32,6 @@ const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
   push(push: Push): void;
-  /** Earlier pushes may be lost. */
   up(): void;
 }
 
@@ -94,7 +92,7 @@ export class Wake {
     this.#events.push(events);
   }
 
-  /** Counts the pending requests that name the channel: 1 when one starts, -1 when it ends. */
+  /** Counts the pending requests that name the channel. */
   named(more: 1 | -1): void {
     this.#naming += more;
   }
@@ -173,7 +171,6 @@ export class Wake {
     return this.channel === '' ? undefined : this.#works();
   }
 
-  /** False if the message does not arrive in time, `undefined` if it was not published. */
   async #arrives({ published, arrived }: EchoAnswer): Promise<boolean | undefined> {
     const reached = await this.#within(published);
     return reached === true ? ((await this.#within(arrived)) ?? false) : reached;
@@ -201,8 +198,8 @@ export class Wake {
   }
 
   /**
-   * One claim window until the next poll; a fourth of it without pushes, when only polls find a
-   * grant. A store without messages is asked soon, and ever less often.
+   * One claim window until the next poll; less without pushes, when only polls find a grant. A
+   * store without messages is asked soon, and ever less often.
    */
   period(claim: number, waited: number): number {
     if (this.channel !== '') return claim;
@@ -289,7 +286,6 @@ export class Wake {
     else this.#timer = this.#clock.after(NAMED_MS, () => this.#lingered(), true);
   }
 
-  /** Only pushes of the connection count from now on. */
   #forget(): void {
     this.#era += 1;
     this.#channel = undefined;

@@ -6,7 +6,7 @@ import type { GlideLike } from './glide.js';
 import { routeTo, send as sendGlide } from './glide-commands.js';
 import type { ClientPort } from './port.js';
 
-/** No time limit of the client, and the usual replies. */
+/** See `node-redis.ts`. */
 const COMMAND_OPTIONS = { timeout: undefined, typeMapping: undefined };
 
 export interface ServerLink {
@@ -33,10 +33,7 @@ interface Caller {
   _execute?(isReadonly: boolean, use: (master: object) => Promise<unknown>): Promise<unknown>;
 }
 
-/**
- * With this option of ioredis, a sentinel's message ends the connection, and the client for good if
- * it looks for the master at that moment.
- */
+/** With this option of ioredis, the client may end for good, see `ioredis-sentinel.ts`. */
 export function mayEnd({ client }: ClientPort): boolean {
   const { options } = client as { options?: { sentinels?: unknown; failoverDetector?: unknown } };
   return Boolean(options?.sentinels) && options?.failoverDetector === true;

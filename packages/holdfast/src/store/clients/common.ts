@@ -24,7 +24,6 @@ export function scriptWords(
   return [...command, `${keys.length}`, ...names, ...args];
 }
 
-/** A page of SCAN, from a client that sends words. */
 export async function scanPage(
   send: (words: string[]) => Promise<unknown>,
   from: string,

@@ -141,7 +141,6 @@ class Slots {
     else if (owner !== undefined) void this.refresh(owner);
   }
 
-  /** Asks another master. Never rejects. */
   async refresh(silent: string): Promise<void> {
     const other = this.masters().find((address) => address !== silent);
     await this.read(other === undefined ? undefined : routeTo(other));

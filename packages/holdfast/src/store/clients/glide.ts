@@ -1,4 +1,3 @@
-/** The port for valkey-glide 2, of a server or a cluster. */
 import { scanMasters } from './cluster.js';
 import { isErrorReply } from './errors.js';
 import type { ClientPort, ClusterView } from './port.js';
@@ -15,7 +14,6 @@ export interface GlideAdapter
   readonly view: ClusterView;
 }
 
-/** The client belongs to the caller. */
 export function glidePort(client: GlideLike): ClientPort {
   const view: ClusterView = {
     ...{ takesAddress: true, triesAgain: true },

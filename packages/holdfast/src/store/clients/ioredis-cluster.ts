@@ -1,4 +1,3 @@
-/** The port for a cluster client of ioredis 5 and 6. */
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
@@ -77,7 +76,6 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
       });
     },
 
-    // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
     // the client repeats pending commands at the end of a connection

@@ -126,10 +126,7 @@ function duplicate(
   return connection;
 }
 
-/**
- * Subscribes to a sharded channel on a new connection to a node, which does not reconnect. Rejects
- * with the first failure, and leaves no connection then.
- */
+/** On a new connection to a node, which does not reconnect; rejects as `subscribe`. */
 export async function subscribeShard(
   node: Origin,
   channel: string,

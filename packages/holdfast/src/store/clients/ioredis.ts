@@ -1,4 +1,3 @@
-/** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { connectionOf, ioredisState } from './ioredis-state.js';
@@ -35,8 +34,8 @@ interface Corkable {
 }
 
 /**
- * The client belongs to the caller. Only the named methods apply `keyPrefix` in all versions
- * (ioredis 5.0 and iovalkey know the keys of `evalsha`, not those of `EVALSHA`).
+ * Only the named methods apply `keyPrefix` in all versions (ioredis 5.0 and iovalkey know the keys
+ * of `evalsha`, not those of `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
   const subscribed = new Set<object>();
@@ -87,7 +86,6 @@ export function ioredisPort(client: IoredisLike): ClientPort {
   return port;
 }
 
-/** Loaded at first use: most programs have no sentinels. */
 async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise<void> {
   try {
     const { leaveFormerMaster } = await import('./ioredis-sentinel.js');

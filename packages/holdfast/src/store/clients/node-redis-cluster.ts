@@ -1,4 +1,3 @@
-/** The port for a cluster client of node-redis 5 and 6. */
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
 import { attempt, prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
@@ -73,7 +72,6 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
         return scanPage((words) => node.sendCommand(words, COMMAND_OPTIONS), at, match, count);
       }),
 
-    // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
     // a command is repeated only after MOVED or ASK, when it was not executed

@@ -1,4 +1,3 @@
-/** The port for a Sentinel client of node-redis 5 and 6. */
 import { prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import type { MasterFinder } from './master-commands.js';

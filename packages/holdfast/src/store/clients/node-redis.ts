@@ -1,4 +1,3 @@
-/** The port for node-redis, the package `redis` or `@redis/client`, versions 5 and 6. */
 import { attempt, OWN_CLIENT, prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
@@ -6,8 +5,9 @@ import { notReady } from './state.js';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
 
 /**
- * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The members are
- * those that Holdfast uses, and those by which it recognizes the client.
+ * A client of node-redis, the package `redis` or `@redis/client`, version 5 or 6:
+ * `createClient(…)`. The members are those that Holdfast uses, and those by which it recognizes the
+ * client.
  */
 export interface NodeRedisLike {
   readonly options?: NodeRedisSettings | undefined;
@@ -30,8 +30,8 @@ export const COMMAND_OPTIONS: object = Object.freeze({
 });
 
 /**
- * The client belongs to the caller. `sendCommand` does not know the keys, so the adapter adds a
- * `keyPrefix` (of node-redis 6). node-redis writes all commands of a turn together.
+ * `sendCommand` does not know the keys, so the adapter adds a `keyPrefix` (of node-redis 6).
+ * node-redis writes all commands of a turn together.
  */
 export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   const keyPrefix = prefixOf(client.options?.keyPrefix);

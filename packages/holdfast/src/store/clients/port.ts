@@ -84,7 +84,7 @@ export interface SilencePart {
    */
   endSilence?(pause: (ms: number) => Promise<void>): Promise<string | undefined>;
 
-  /** The blocking command whose reply the client awaits, if known. */
+  /** See `Store.blockedBy`. */
   blockedBy?(): string | undefined;
 
   delay?(): string;
@@ -107,10 +107,7 @@ export function over<T extends object>(port: ClientPort, methods: T): ClientPort
 }
 
 export interface MasterView {
-  /**
-   * Subscribes there, on a new connection with the settings of the user's client. Resolves when
-   * confirmed. The connection does not reconnect.
-   */
+  /** Subscribes there as `ClientPort.subscribe`, but the connection does not reconnect. */
   subscribe(channel: string, listener: ShardListener): Promise<Subscription>;
 
   /** Calls back after each change, until the returned function is called. */
@@ -145,10 +142,7 @@ export interface ShardListener {
   over(): void;
 }
 
-/**
- * One of the two is called, once; neither throws. `isSame`: the connection, see
- * `ClientPort.connection`, is that on which the call was sent.
- */
+/** One of the two is called, once; neither throws. `isSame`: see `Outcome.replied`. */
 export interface RawOutcome {
   answered(raw: unknown, isSame: boolean): void;
   failed(error: unknown, isSame: boolean): void;

@@ -32,7 +32,6 @@ export class MemoryStore implements Store {
     this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
   }
 
-  /** Stores of different prefixes share nothing. */
   space(prefix: string): MemoryStore {
     const space = this.#spaces.get(prefix) ?? new MemoryStore(this.#clock);
     this.#spaces.set(prefix, space);

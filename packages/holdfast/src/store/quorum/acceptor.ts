@@ -119,7 +119,6 @@ export type Vote =
   | { readonly status: 'guarded'; readonly time: Micros; readonly until: Micros }
   | { readonly status: 'unmarked' };
 
-/** A key, and until when its record must be kept. */
 export type LongRecord = readonly [key: string, until: Micros];
 
 export interface Decision {

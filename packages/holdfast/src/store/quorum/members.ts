@@ -167,10 +167,7 @@ export class Members {
     return round;
   }
 
-  /**
-   * Asks the server that a round asks first.
-   * @param answered receives its vote; `undefined` without one in time
-   */
+  /** Asks the server that a round asks first. */
   askFirst(
     key: string,
     send: (acceptor: Acceptor) => Promise<Vote>,
@@ -205,8 +202,8 @@ export class Members {
   }
 
   /**
-   * The order: those that agreed last come first. Processes with equal lists ask the servers of a
-   * key in the same order.
+   * Those that agreed last come first. Processes with equal lists ask the servers of a key in the
+   * same order.
    */
   #inOrder(key: string): Member[] {
     const answering = this.#enough((member) => !member.suspected);

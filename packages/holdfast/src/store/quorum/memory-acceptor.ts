@@ -244,7 +244,6 @@ export class MemoryAcceptor implements Acceptor {
     };
   }
 
-  /** Overwrites a foreign marker, and decides from when on the server votes. */
   #decide(boot: string, time: Micros, durable: boolean, decision: GuardTerms['decision']): void {
     const old = this.#server.markers.get(this.#prefix);
     const none = { keeps: 0, mark: 0, partial: false, unknown: new Map(), long: new Map() };
@@ -304,7 +303,6 @@ const channelOf = (owner: string): string => owner.slice(owner.indexOf(' ') + 1)
 
 const TIME_DIGITS = 16;
 
-/** True if a promise to another proposer stays, although the new ballot is greater. */
 function stays(
   { promised, owner }: Entry,
   ballot: string,

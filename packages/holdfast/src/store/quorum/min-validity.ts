@@ -1,4 +1,7 @@
-/** Gives back leases that would be valid too short, and names a wrong clock as the reason. */
+/**
+ * Releases and rejects leases that are valid for too short a time, and names a wrong clock as the
+ * reason.
+ */
 import type { Clock } from '../../base/clock.js';
 import type { Acquire, Command, Reply } from '../../engine/commands.js';
 import { type Store, StoreFailure } from '../port.js';
@@ -28,7 +31,6 @@ export async function withClocks(
   return reply;
 }
 
-/** Executes an acquisition. Releases and rejects a lease that is valid for too short a time. */
 export async function withValidity(
   { store, clock, least, failure }: MinValidity,
   acquire: Acquire,

@@ -7,10 +7,9 @@ import { StoreFailure } from '../port.js';
 import { growing } from '../../base/retry.js';
 import type { Acceptor } from './acceptor.js';
 
-/** Begins a message that commands were left, and the answer to one. */
+/** How messages begin, see `quorum-peers.ts`. */
 export const TOLD = '>';
 export const ANSWERED = '<';
-/** Begins a version that was handed over. */
 export const HANDED = '=';
 const HEARD_MAX = 2000;
 const DELAY = growing(100, 5000);

@@ -131,7 +131,6 @@ export class QuorumPeers implements Peers {
     return `${this.#count}.${Math.floor(this.#parts.fraction() * 1e9)}`;
   }
 
-  /** `undefined` once the command will not be applied any more. */
   #answer(number: string, until: Micros): Promise<string | undefined> {
     const early = this.#answers.get(number);
     if (early !== undefined) return Promise.resolve(early);
@@ -275,10 +274,7 @@ export function handOverOf(
   return { channel, text: `${HANDED}${handed.next} ${proof} ${handed.key}\n` };
 }
 
-/**
- * Reads such a message; `undefined` for another one. Throws without a proof.
- * @param secrets see `QuorumPeers.secretsFor`
- */
+/** Reads such a message; `undefined` for another one. Throws without a proof. */
 export function handedOf(
   text: string,
   ballot: string,

@@ -10,9 +10,8 @@
  * Invariant: a promise refuses all smaller ballots, so of two proposers at most one succeeds. An
  * accept also promises the next ballot to the same proposer: its next swap needs no read.
  *
- * A value that a minority accepted may become the state: a proposer that sees it completes it, and
- * sends its messages again. A record names the changes before it, which tells a process whether its
- * interrupted swap was made.
+ * A value that a minority accepted may become the state: a proposer that sees it completes it. A
+ * record names the changes before it, which tells a process whether its interrupted swap was made.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -91,7 +90,7 @@ export class QuorumRegister implements PeerRegister {
   readonly #healing: Healing;
   readonly #versions = new Versions();
   readonly #takenAt = new Recent<number>();
-  /** The listeners by channel; messages of this process to itself need no server. */
+  /** Messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
   readonly #secret: string;
   dropped = 0;
@@ -327,7 +326,7 @@ export class QuorumRegister implements PeerRegister {
     return { version, base, accepted: best.ballot, again, settled, mark };
   }
 
-  /** Proposes a record. Resolves to the next version, or to the failed round. */
+  /** Resolves to the next version, or to the failed round. */
   async #accept(
     key: string,
     ballot: string,

@@ -26,7 +26,6 @@ const WAIT_PART = 0.4;
 /** The time for the reply, beyond WAIT's time limit. */
 const MARGIN = 200;
 const ROUND_MAX = 500;
-/** A master with a single slot needs 16,384 attempts on average to find a tag. */
 const TAGS_MAX = 500_000;
 
 interface Call {
@@ -51,10 +50,7 @@ export class AcknowledgedPort {
     this.port = this.confirming(0);
   }
 
-  /**
-   * A port for calls that confirm grants.
-   * @param age the least age of the server's memory in ms; 0 if it does not matter
-   */
+  /** A port for calls that confirm grants. */
   confirming(age: number): ClientPort {
     const client = this.#client;
     const { keyPrefix } = client;

@@ -1,4 +1,3 @@
-/** A store whose code is loaded with its first command. */
 import type { Store } from '../port.js';
 
 /** What differs from the store below. */

@@ -29,7 +29,6 @@ import { PROOF } from './generated/scripts.js';
 
 const PROBE = 'return ARGV[1]';
 
-/** The script's reply repeats the last argument. */
 export function provable(source: string): string {
   const [before, after] = PROOF;
   return `${before}${source}${after}`;
@@ -100,7 +99,7 @@ export class Proofs {
 /** What the commands of one store share that are posted. */
 export interface PostedParts {
   readonly client: ProvenPort;
-  /** False on a cluster: while a slot moves, requests of a key go to two nodes. */
+  /** False on a cluster, see `Store.connection`. */
   readonly ordered: boolean;
   readonly answerTo: (command: KeyCommand, raw: unknown) => Reply;
   /** Throws if the client may have sent the command twice. */

@@ -138,10 +138,6 @@ export class RedisStore implements Store {
     return { sha: scripts[command.op].sha, keys, args: encode(sent) };
   }
 
-  /**
-   * One call for each command.
-   * @param first the connection of an earlier call with these commands
-   */
   #alone(batch: readonly KeyCommand[], first?: unknown): Promise<Reply>[] {
     const movesApart = this.#client.cluster !== undefined;
     const calls = batch.map((command): ScriptCall => {
@@ -164,7 +160,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** The names; those of locks are cached. */
+  /** Those of locks are cached. */
   #keysOf(command: KeyCommand): readonly string[] {
     const { key } = command;
     if (GATE_OPS.has(command.op)) return gateKeysOf(this.#prefix, key);
@@ -177,7 +173,6 @@ export class RedisStore implements Store {
     return names;
   }
 
-  /** The command with the channel of this process at the executing node. */
   #addressed<C extends KeyCommand>(command: C): C {
     if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
       return command;
@@ -194,7 +189,6 @@ export class RedisStore implements Store {
     return reply;
   }
 
-  /** Sends a call again that was not executed, if that may help. */
   async #again(
     command: KeyCommand,
     call: ScriptCall,
@@ -360,7 +354,6 @@ export class RedisStore implements Store {
     return examine({ ports: [this.#client.plain], prefix: this.#prefix }, terms);
   }
 
-  /** The failure, with what to do about a reply of the server. */
   async #failure(error: unknown, op?: Command['op']): Promise<StoreFailure> {
     const { keyPrefix } = this.#client;
     const state = this.#client.state();

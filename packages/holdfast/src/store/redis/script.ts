@@ -1,4 +1,4 @@
-/** A Lua script. Calls name its hash; the text is sent only to a server that does not know it. */
+/** A Lua script. Calls name its hash, see `script-loader.ts`. */
 import { parts } from './generated/script-texts.js';
 
 export class Script {

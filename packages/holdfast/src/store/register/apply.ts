@@ -104,7 +104,7 @@ export async function inspected(
   return atCommit(engine.apply(command, Math.max(last, time)).reply, latest);
 }
 
-/** One by one; refuses those that would make the state too long. */
+/** Applies the commands one by one. */
 function applyBounded(
   current: Loaded,
   commands: readonly KeyCommand[],

@@ -27,7 +27,6 @@ interface LeftParts {
 }
 
 interface LeftEvents {
-  /** A command was not applied, and will not be. */
   again(one: Pending): void;
   look(): void;
 }

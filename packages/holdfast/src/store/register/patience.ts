@@ -52,10 +52,7 @@ export function isFree(resource: Resource | undefined): boolean {
   return resource === undefined || resource.holders.size + resource.queue.size === 0;
 }
 
-/**
- * The only holder's process, which will probably change the key next.
- * @param pushes of the change
- */
+/** The only holder's process, which will probably change the key next. */
 export function successorOf(
   resource: Resource | undefined,
   pushes: readonly Addressed[],

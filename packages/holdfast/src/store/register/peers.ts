@@ -59,9 +59,8 @@ export interface Taken {
   readonly inDoubt?: boolean | undefined;
 }
 
-/** How processes that use the same key help each other. All of it may be lost. */
+/** All of it may be lost. */
 export interface Peers {
-  /** Receives versions that were handed over, and commands that were left to this process. */
   listener: PeerListener | undefined;
   /** A request of this process has this token: a grant to it may hand the version over. */
   expects(key: string, token: string): void;

@@ -84,10 +84,7 @@ export function answersTo(
   });
 }
 
-/**
- * The messages of a change.
- * @param late how far its time was behind the upper bound
- */
+/** See `shortened` for `late`. */
 export function messagesOf(pushes: readonly Addressed[], late: Micros): readonly Message[] {
   if (pushes.length === 0) return NONE;
   return pushes.map(({ channel, push }) => {

@@ -378,10 +378,7 @@ export class Proposals {
     return true;
   }
 
-  /**
-   * Waits after a lost race. Proposals that let others proceed, and that of the waiter at the
-   * queue's head, wait less, so they usually win the next race.
-   */
+  /** Waits after a lost race. Urgent proposals wait less, so they usually win the next race. */
   #pause(attempt: number, began: number, { engine }: Current, batch: Pending[]): Promise<void> {
     const head = engine.resource(this.#key)?.queue.at(0);
     const commands = batch.map(({ command }) => command);

@@ -1,5 +1,3 @@
-/** How a register tells what is known of a failed call. */
-
 /**
  * What is known of the failed call:
  *

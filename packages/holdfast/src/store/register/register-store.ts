@@ -2,9 +2,9 @@
  * The store on a register: the engine over one small text for each key ([decision
  * 11](../../../../../docs/decisions/0011-register-store.md)).
  *
- * A command reads its key's state, applies the engine, and swaps the state; see `proposals.ts`.
- * Differences to other stores: a register without `alive` counts no subscribers, so a dead waiter
- * is found by its silence (see `engine/processes.ts`), and a state has a limited length.
+ * `proposals.ts` has the steps of a command. Differences to other stores: a register without
+ * `alive` counts no subscribers, so a dead waiter is found by its silence (see
+ * `engine/processes.ts`), and a state has a limited length.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
@@ -30,7 +30,7 @@ const KEPT_MAX = 1000;
 const HELD_MAX = 20_000;
 /** Keys that a command may drop. */
 const LOOKS = 4;
-/** The default of `stateMax`: about 2,000 waiters. */
+/** The default of `stateMax`. */
 const STATE_MAX = 256 * 1024;
 
 export interface RegisterStoreOptions {

@@ -1,9 +1,6 @@
 /**
  * The register port: a small text for each key, which a client replaces if no other client did so
  * meanwhile. Every lock, queue and gate runs on it, see `register-store.ts`.
- *
- * A register is a table of a database, a consensus protocol over several servers, a map in memory.
- * This file knows none of them.
  */
 import type { Finding } from '../finding.js';
 import type { TimeLimit } from '../port.js';

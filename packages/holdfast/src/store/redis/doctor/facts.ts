@@ -47,7 +47,6 @@ function isEntry(value: unknown): value is { readonly key: unknown; readonly val
   return typeof value === 'object' && value !== null && 'key' in value && 'value' in value;
 }
 
-/** Such as `redis 7.0.15` or `valkey 9.0.1`. */
 export function versionOf(info: Info | undefined): string {
   const valkey = info?.get('valkey_version');
   if (valkey !== undefined) return `valkey ${valkey}`;

@@ -2,7 +2,6 @@
 import { slotOf } from '../hash-slot.js';
 import type { Probe } from './probe.js';
 
-/** A master with a single slot needs 16,384 on average. */
 const TAGS_MAX = 500_000;
 
 export interface ProbeNames {

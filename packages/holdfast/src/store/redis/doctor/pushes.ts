@@ -72,7 +72,6 @@ function within({ terms }: Probe, message: Promise<void>): Promise<boolean> {
   });
 }
 
-/** The client is connected, but the login in its options is no longer valid. */
 function loginRefused(probe: Probe, evidence: string): void {
   probe.add({
     code: 'login-refused',

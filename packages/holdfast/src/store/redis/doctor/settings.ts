@@ -4,7 +4,6 @@ import type { Found, Probe } from './probe.js';
 
 /** The oldest version with the commands of the scripts. */
 const VERSION_MIN = 7;
-/** The part of the memory limit that counts as nearly full. */
 const NEARLY_FULL = 0.9;
 
 type Config = ReadonlyMap<string, string> | undefined;
@@ -105,7 +104,6 @@ function memory(info: Info): Found[] {
   return found;
 }
 
-/** A server that cannot save its data refuses writes. */
 function writes(info: Info): Found[] {
   const failed = ['rdb_last_bgsave_status', 'aof_last_write_status'].filter(
     (name) => (info.get(name) ?? 'ok') !== 'ok',
@@ -122,7 +120,6 @@ function writes(info: Info): Found[] {
   ];
 }
 
-/** A master that restarts without its data: its replicas copy that. */
 function forgetting(info: Info, waits: number): Found[] {
   if (waits === 0 || info.get('role') === 'slave' || info.get('aof_enabled') === '1') return [];
   return [

@@ -1,5 +1,5 @@
 --[[ acquireMany: does for several mutexes what `acquire` does for one; errors stay apart.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     names...   key     the main record of each resource; on a cluster none. The other records have
                        its name with a suffix

@@ -1,5 +1,5 @@
 --[[ capacity: changes the capacity of a semaphore in use. Ends no lease.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ endGeneration: ends a generation of a gate and begins the next one, if it is the current one.
-  Words without a remark: see arrive.lua.
+  Unexplained words: see arrive.lua.
   KEYS
     gate       hash
     arrivals   hash
@@ -14,8 +14,7 @@
     retention  ms
     reason     string  why the generation is broken, used if it is not open
   REPLY
-    gate now generation fate reason rank sure current missing next agreed waiting
-    | other now kind count
+    as in arrive.lua
 ]]
 --- @include "lib/gate-arguments.lua"
 local reason = ARGV[7]

@@ -1,5 +1,5 @@
 --[[ forceRelease: ends leases without their holders' consent, notifies them, serves the queue.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

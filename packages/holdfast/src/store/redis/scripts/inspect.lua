@@ -1,5 +1,5 @@
 --[[ inspect: shows a resource without a change.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,6 +1,6 @@
 --[[ inspectMany: shows several mutexes, each as `inspect` does; errors stay apart.
   KEYS
-    names...   key     the main record of each resource; on a cluster none
+    names...   key     as in acquireMany.lua
   ARGV
     ids...     string  on a cluster a key of another node, or '', then the main record of each
                        resource, then as many words without a meaning

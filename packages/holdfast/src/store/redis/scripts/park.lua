@@ -1,5 +1,5 @@
 --[[ park: releases a lease and waits for a signal, in one step. Idempotent by `as`.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ poll: joins queued ids to their owners' leases, serves the queue, returns each id's state.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ release: ends a lease, a hold or a wait; serves the queue. Idempotent by id.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,10 +1,9 @@
 --[[ releaseMany: does for several mutexes what `release` does for one; errors stay apart.
   KEYS
-    names...   key     the main record of each resource; on a cluster none
+    names...   key     as in acquireMany.lua
   ARGV
     terms      string  as in release.lua
-    ids...     string  the acquisition of each resource; on a cluster, before these a key of another
-                       node, or '', and the main record of each resource
+    ids...     string  as in acquireMany.lua
   REPLY
     now, then two values for each release whose reply is not now: its place, and its reply, or 0: it
     needs a call of its own;

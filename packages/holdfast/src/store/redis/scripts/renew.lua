@@ -1,5 +1,5 @@
 --[[ renew: extends a live lease to at least `ttl` from now. Never shortens or restores a lease.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ renewMany: extends leases of several resources, each as `renew` does; errors stay apart.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   FLAGS
     allow-oom allow-cross-slot-keys
   KEYS
@@ -17,8 +17,6 @@
 local ttl = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
 --- @include "lib/clock.lua"
--- On a cluster, one key leads the call to its node; other names, in other slots of it, are
--- arguments.
 local named = tonumber(ARGV[3])
 local names = named == 0 and { unpack(KEYS, 1) } or { unpack(ARGV, 4, 3 + named) }
 local ids = { unpack(ARGV, 4 + named) }

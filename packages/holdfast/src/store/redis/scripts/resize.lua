@@ -1,5 +1,5 @@
 --[[ resize: changes the weight of a live lease. More weight: only if it fits, as a new grant.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ signal: moves parked waiters of a condition to the end of the queue. Idempotent by `seq`.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ turn: ends a root and queues the next root of its process. Idempotent by id.
-  Words without a remark: see acquire.lua.
+  Unexplained words: see acquire.lua.
   KEYS
     resource   hash
     queue      zset

@@ -1,5 +1,5 @@
 --[[ watch: shows a generation, extends the life of arrivals, creates the gate if there is none.
-  Words without a remark: see arrive.lua.
+  Unexplained words: see arrive.lua.
   KEYS
     gate       hash
     arrivals   hash
@@ -16,8 +16,7 @@
     token      string
     ids...     string  the arrivals
   REPLY
-    gate now generation fate reason rank sure current missing next agreed waiting
-    | other now kind count
+    as in arrive.lua
 ]]
 --- @include "lib/gate-arguments.lua"
 local channel = ARGV[7]

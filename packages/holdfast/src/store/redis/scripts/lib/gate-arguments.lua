@@ -1,4 +1,3 @@
--- The keys and first arguments of all gate commands.
 local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local name = ARGV[1]
 local kind = ARGV[2]

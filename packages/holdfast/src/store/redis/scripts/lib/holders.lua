@@ -4,7 +4,6 @@
 -- `expiries` orders them. One that can only be alone is in the summary.
 local EXPIRE_LIMIT = 1000
 
--- See engine/resource.ts.
 local unconsumed_signals = {}
 
 local function read_holder(id)
@@ -113,7 +112,7 @@ local function remove(h, ordered)
   end
 end
 
--- See engine/resource.ts. A root that may be handed off is `sole`.
+-- A root that may be handed off is `sole`.
 local function fits(weight)
   return used + weight <= capacity and not (sole and sole.hand_offs > 0)
 end
@@ -221,7 +220,6 @@ local function drop_expired()
   if #removed > 0 then redis.call('ZREM', expiries, unpack(removed)) end
 end
 
--- See `dropStale` in engine/resource.ts.
 local function drop_stale(id)
   local h = read_holder(read_hold(id) or id)
   if not h or end_of(h, id) > now then return end

@@ -1,6 +1,5 @@
--- On a cluster a call names no key: `ids` has a control, the names, in slots of the executing node,
--- and the acquisitions. The control is another node's key, which no script may use: see
--- node-calls.ts.
+-- On a cluster a call names no key: `ids` has a control (see node-calls.ts), the names, in slots of
+-- the executing node, and the acquisitions.
 local names = { unpack(KEYS, 1) }
 if #names == 0 then
   local count = (#ids - 1) / 2

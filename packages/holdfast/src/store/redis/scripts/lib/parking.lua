@@ -70,7 +70,6 @@ local function remove_parked(id)
   return e
 end
 
--- As in engine/parking.ts.
 local function hear(id)
   local e = read_parked(id)
   if not e or e.till - now >= retention * 500 then return end

@@ -18,8 +18,7 @@
 --
 -- A plain record has two fields for its lease: the server stores a small hash with values of up to
 -- 64 bytes in one piece. It is that of a mutex whose lease has no owner and no signals, whose
--- waiters have the weight 1, no owner and no signal, and none is parked. The files of `short` act
--- on it.
+-- waiters have the weight 1, no owner and no signal, and none is parked.
 --
 -- `flush` sets the key's expiry, and then writes the changes in `writes`: a server that is out of
 -- memory allows PEXPIREAT, and lets a script finish once it has written. So a command never stops

@@ -1,5 +1,3 @@
--- What short paths and general functions share about waiters.
-
 -- `#placeAfter` of engine/resource.ts.
 local function ticket_after(last_ticket, waited_ms)
   if waited_ms == 0 or last_ticket > now then return math.max(last_ticket + 1, now) end

@@ -9,7 +9,6 @@ if is_short then
     return { 'granted', now, last - h_hand_offs, expires - now, h_hand_offs, 1 }
   end
   if held and queued == 0 and not wait and kept_until(forget, expires) == forget then
-    -- see lib/peek-to-write.lua
     redis.call('HDEL', resource, '')
     return { 'refused', now, expires - now }
   end

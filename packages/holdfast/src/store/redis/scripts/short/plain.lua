@@ -1,8 +1,6 @@
 --- @include "lib/save.lua"
 --- @include "lib/waiters.lua"
 --- @include "lib/push.lua"
--- What several short paths share.
---
 -- Short paths are the usual cases of commands, before the general path's functions are made. One
 -- rule holds for all: a short path gives the same answer, writes and pushes as the general path, or
 -- does nothing. Each says what it earns of its script's time, as `npm run bench -- --short`
