@@ -82,9 +82,7 @@ ON DUPLICATE KEY UPDATE fence = GREATEST(fence, VALUES(fence))`,
  * A statement as a fragment of a client that writes SQL as a tagged template: `sql` of Drizzle,
  * Kysely or postgres.js, or `Prisma.sql`. For Knex:
  * `(texts, ...values) => trx.raw(texts.join('?'), values)`.
- * @param tag gets the texts between the places, and the values; returns the result
  * @param statement a statement of this entry, or one with `$1`, `$2` … in this order, or with `?`
- * @param values one for each place
  * @throws HOLDFAST_BAD_OPTION if the number of values is not that of the places
  */
 export function fragment<Result>(

@@ -27,9 +27,8 @@ export type { OldLock } from './instance/migrate/old-lock.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './base/options.js';
 
 /**
- * Returns a mutex that holds two locks: the Holdfast lock of `key`, and another library's. Programs
- * that use only one of the two exclude it. No request is sent.
- * @param old the lock of the other library
+ * A mutex that holds two locks: the Holdfast lock of `key`, and another library's. Programs that
+ * use only one of the two exclude it. No request is sent.
  */
 export function besides(
   holdfast: HoldfastCore,

@@ -15,7 +15,6 @@ export type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 
 /**
  * The mutex of a key, as `Holdfast.mutex` returns it, but without conditions.
- * @param holdfast may also be a `Holdfast`
  * @param key non-empty, at most 1,024 bytes
  */
 export function createMutex(

@@ -10,7 +10,7 @@
  *   npm run sim -- --seed 17 --history FILE    writes the history for the checker
  *   npm run sim -- --seed 17 --reduce --save FILE    saves the smaller plan
  *   npm run sim -- --plan FILE [--trace]       runs a saved plan
- *   npm run sim -- --draw steps --seeds 100    runs plans of one sort: steps, bursts, ...
+ *   npm run sim -- --draw steps --seeds 100    runs plans of one sort: steps, flights, ...
  *   npm run sim -- --seeds 60 --calls FILE     writes which public methods and options they use
  *   npm run sim -- --quorum --seeds 100        runs seeds of a simulated quorum of servers
  *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one

@@ -64,6 +64,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'push-from-before-sleep.json',
     as: /belief/,
   },
+  'takes the seat of a waiter for a computation': {
+    file: 'primitives/flight.js',
+    from: 'return queued ? null :',
+    to: 'return true ? null :',
+    shown: ['--draw', 'flights', ...few(6)],
+    as: /flight flight\d: .* there was none/,
+  },
+  'polls for a flight whose caller gave up in the same step': {
+    file: 'acquire/acquisitions.js',
+    from: 'acquisition.moved();',
+    to: 'acquisition.moved(); if (acquisition.settled) return true;',
+    shown: ['--draw', 'flights', ...few(40)],
+    as: /timer/,
+  },
   'ends a doubt without the fence': {
     file: 'lease/root.js',
     from: 'return this.doubted && this.mayBeDuplicated;',
@@ -322,6 +336,7 @@ describe('the simulator', () => {
     ['overload', 3],
     ['gates', 4],
     ['bursts', 10],
+    ['flights', 10],
   ])('finds no violation in plans of the sort %s', async (sort, seeds) => {
     const { passed, output } = await simulate(['--draw', sort, '--seeds', `${seeds}`]);
     expect(output).toContain('0 violations');

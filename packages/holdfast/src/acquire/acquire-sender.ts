@@ -2,8 +2,7 @@
  * Sends the requests of acquisitions: one command for each new one.
  *
  * Every request repeats the id and the ticket, so a repeated one changes nothing (I3), and names
- * the current wake channel. An `Acquisition` receives its replies, also late ones, and gives them
- * to the `ReplyHandler`.
+ * the current wake channel.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
@@ -55,10 +54,7 @@ export class AcquireSender {
     this.#delay = spread(parts.settings);
   }
 
-  /**
-   * Unless a request is under way.
-   * @param sent the current moment
-   */
+  /** Unless a request is under way. */
   ask(acquisition: Acquisition, sent: Moment = this.parts.suspend.moment()): void {
     const { parked } = acquisition;
     if (acquisition.settled || acquisition.asking || parked?.ready === false) return;

@@ -24,7 +24,7 @@ import type { Parked } from './conditions/parked.js';
 import type { PollQueue } from './poll-queues.js';
 import type { RootQueue } from './root-queue.js';
 
-/** Consecutive grants whose leases were over when the reply arrived. */
+/** See `tooLate`. */
 const LATE_MAX = 3;
 /** Before all others. */
 const FIRST_TICKET = 1;
@@ -36,7 +36,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   hold: Hold | null = null;
   /** Its place in the queue of the store; 0 before it has one. */
   ticket = 0;
-  /** A push of its grant may contain them, see `PushTokens`. */
   tokens: PushTokens | undefined;
   /** A push of its grant came since it was last told to wait. */
   pushed = false;
@@ -257,8 +256,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
 
   /**
    * Counts a grant whose lease was over when the reply arrived. True if no further request is worth
-   * it. A lease from the queue begins with a claim window; a busy process may miss some.
-   * @param left what remained in the store
+   * it. A lease from the queue begins with a claim window, and a busy process may miss some.
    */
   tooLate(left: Micros): boolean {
     if (this.queue?.overdue === true) this.queue.rejectOverdue();
@@ -315,9 +313,8 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   }
 
   /**
-   * The earliest local time at which the store's clock can have shown `storeTime`. Counted from the
-   * last answer, or from before the first request without one, with a margin for the speeds of the
-   * clocks.
+   * The earliest local time at which the store's clock can have shown `storeTime`, with a margin
+   * for the speeds of the clocks. Without an answer, it is the time before the first request.
    */
   localTime(suspend: SuspendDetector, storeTime: Micros, now: Moment): number {
     const sentAt = suspend.toLocal(this.sent, now);
@@ -327,9 +324,9 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   }
 
   /**
-   * The last answer is too old to relate the store's clock to the local one. Waiters poll once per
-   * claim window; one without an answer for two windows was frozen or cut off. If the store's clock
-   * was set forward meanwhile, a pushed grant would be trusted for longer than the store keeps it.
+   * The last answer is too old. A waiter polls once per claim window, so one without an answer for
+   * two windows was frozen or cut off. If the store's clock was set forward meanwhile, a pushed
+   * grant would be trusted for longer than the store keeps it.
    */
   isStale(suspend: SuspendDetector, now: Moment, claimWindow: number): boolean {
     return now.at - suspend.toLocal(this.sent, now) > 2 * claimWindow;

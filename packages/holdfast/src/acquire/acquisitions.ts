@@ -3,8 +3,7 @@
  *
  * A free lock costs one command. Otherwise the acquisition waits in the store's queue and here; the
  * first waiter opens the wake channel, and grants then come by push. A deadline starts at the
- * store's grant time, converted to the local clock with the waiter's last reply (I7). Grants for
- * abandoned acquisitions are released (I6).
+ * store's grant time, converted to the local clock with the waiter's last reply (I7).
  */
 import { aborted } from '../base/abort.js';
 import { Records } from '../base/chain.js';
@@ -237,6 +236,8 @@ export class Acquisitions implements ReplyHandler {
 
   #moved(acquisition: Acquisition): boolean {
     acquisition.moved();
+    // a caller that limits the wait itself may have ended it now
+    if (acquisition.settled) return false;
     const isOver = acquisition.overdue || acquisition.abandoned;
     if (isOver) this.#abandon(acquisition)();
     return !isOver;
@@ -246,10 +247,7 @@ export class Acquisitions implements ReplyHandler {
     this.#abandon(acquisition, error)();
   }
 
-  /**
-   * Returns the function that withdraws it from the store.
-   * @param error that of its call, if its wait is over
-   */
+  /** Returns the function that withdraws it from the store. */
   #abandon(
     acquisition: Acquisition,
     error: HoldfastError = endOfWait({ request: acquisition.request, via: acquisition }),

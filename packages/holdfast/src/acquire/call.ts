@@ -23,19 +23,15 @@ export interface AcquireRequest {
   readonly capacity: number;
   readonly option?: string | undefined;
   readonly terms: ResolvedAcquireOptions;
-  /**
-   * The lease stays in the store until its owner releases it, from this process or another one:
-   * this process does not renew it.
-   */
+  /** This process does not renew the lease. Its owner releases it, from this process or another. */
   readonly stays?: boolean;
   /** It may begin while the instance closes. */
   readonly closing?: boolean;
   /** The end of its id, by which all processes know what asked for it. */
   readonly mark?: string;
   /**
-   * A candidate in an election. Its lease is a term that other processes observe in the store, so
-   * it is not handed on inside the process. It waits for as long as another one leads, so a long
-   * wait is no warning.
+   * A candidate in an election. Other processes observe its lease in the store, so it is not handed
+   * on inside the process. A long wait is usual, and no warning.
    */
   readonly candidate?: boolean | undefined;
   /**

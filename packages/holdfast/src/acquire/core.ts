@@ -1,6 +1,5 @@
 /**
- * Creates the parts of one `Holdfast`, connects and closes them: requests, watchdog, acquisitions,
- * cleanup. The primitives find them here.
+ * Creates, connects and closes the parts of one `Holdfast`. The primitives find them here.
  */
 import type { Clock } from '../base/clock.js';
 import type { CorePart, PartHost } from './core-part.js';

@@ -39,7 +39,6 @@ export function timedOut(key: string, wait: number, place?: Place): HoldfastErro
   return error;
 }
 
-/** `undefined` if the wait had no place or the error is another one. */
 export function placeOf(error: unknown): Place | undefined {
   return places.get(error as object);
 }

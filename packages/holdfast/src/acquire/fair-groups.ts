@@ -58,7 +58,6 @@ export class FairGroups {
   }
 
   askNow(key?: string): void {
-    // the end of a root would grant the lock to an entry that is not withdrawn before
     for (const queue of this.#owing) queue.withdraw();
     this.#owing.clear();
     for (const group of [...this.#gathering]) {

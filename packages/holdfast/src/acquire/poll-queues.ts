@@ -71,7 +71,6 @@ export class PollQueue {
   /**
    * @param next microseconds until the current lease may end, as the store just said; 0 if the lock
    *   is free
-   * @param period longest time until the next poll
    * @param late in ms, for a poll at the end of a lease, see `reply-delay.ts`
    */
   plan(next: number, period: number, late = 0): void {
@@ -102,7 +101,6 @@ export class PollQueue {
     if (this.#paused) this.#look();
   }
 
-  /** Unless a poll is under way. */
   pollNow(): void {
     if (!this.polling) this.#look();
   }
@@ -137,7 +135,7 @@ export class PollQueues {
     this.#parts = parts;
   }
 
-  /** The waiter has a place in the store. `next` as in `PollQueue.plan`. */
+  /** The waiter has a place in the store. */
   join(acquisition: Acquisition, next: Micros): void {
     const { settings, wake, ask } = this.#parts;
     const { key } = acquisition.request;

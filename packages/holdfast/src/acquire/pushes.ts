@@ -66,10 +66,7 @@ export class PushTokens {
   }
 }
 
-/**
- * `undefined` if the store has to be asked: the lease may have ended, or the push does not fit the
- * waiter's last answer.
- */
+/** `undefined` if the store has to be asked, also because the lease may have ended. */
 export function believed(
   push: GrantPush,
   acquisition: Acquisition,
@@ -91,7 +88,7 @@ export function believed(
   return isShort ? undefined : { fence, handOffs, holds, validUntil };
 }
 
-/** Limited to the request; `undefined` if no store would send it. */
+/** `undefined` if no store would send it. */
 export function bounded(push: GrantPush, asked: PushLimits): GrantPush | undefined {
   const { fence, now, left, handOffs, holds } = push;
   const numbers = [fence, now, left, handOffs, holds];

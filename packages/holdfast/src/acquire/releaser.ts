@@ -6,7 +6,7 @@
  *         |---turned: ends the root, and queues the next one in the same step
  *         \---freed: the store frees it or grants it to the next waiter
  *
- * `RootEnd` sends the end of one root, and owns its outcome.
+ * `RootEnd` is the end of one root.
  *
  *     made --send--> sent --answered--> over: freed, kept or lost
  *       \              \--no answer--> sent again, until the root has ended there by itself

@@ -60,7 +60,7 @@ export class ReplyDelay {
     return Math.min(FACTOR_MAX * usual, Math.max(usual, DELAYS * delay || 0));
   }
 
-  /** The ms for which this process may be silent before the store takes it for dead. */
+  /** In ms. */
   patience(usual: number): number {
     return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(usual)));
   }

@@ -1,6 +1,6 @@
 /**
- * Tasks of this process that wait for one mutex with the same terms. They share a root: one entry
- * in the queue of the store, and one lease there (decision 10).
+ * Tasks of this process that wait for one mutex with the same terms. They share a root, see
+ * `roots.ts`.
  *
  *     (empty)   --first task--> entry asked, queued --grant--> lease of the oldest task
  *         ^                          ^    ^                      |  |  \--hand-off--> next task
@@ -8,13 +8,9 @@
  *         |                          \--------turn: next entry------/
  *         \--no task, no entry, no lease
  *
- * At most one of `entry` and `lease` is set. Tasks that arrive meanwhile wait here, except for fair
+ * At most one of `entry` and `root` is set. Tasks that arrive meanwhile wait here, except for fair
  * ones: their place in the queue of the store is that of their own arrival. So a fair `RootQueue`
  * is a group of tasks that arrived in one step of the program, see `fair-groups.ts`.
- *
- * A key keeps one empty queue for its next acquisition.
- *
- *     gathers --the step ends, another request for the key--> entry asked, queued --> as above
  */
 import { Chain } from '../base/chain.js';
 import type { Clock, Timer } from '../base/clock.js';
@@ -105,7 +101,7 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
     for (const withdraw of this.owed.splice(0)) withdraw();
   }
 
-  /** The store has answered for the entry lately, or a task of this process holds. */
+  /** An old answer of the store does not count. */
   get heard(): boolean {
     const { entry } = this;
     if (entry === undefined) return true;
@@ -139,7 +135,7 @@ export class RootQueue extends Chain<Task> implements RootObserver, Waited {
     this.timer = undefined;
   }
 
-  /** Whole ms for which the oldest task has waited at least, for the store. */
+  /** For `Acquire.waited`: the oldest task has waited at least so many whole ms. */
   waited(now: number): number {
     const { first } = this;
     // the place of fair tasks is that of their request, unless they had one before

@@ -33,12 +33,10 @@ const BATCH_MS = 5;
 /** Keys without a task whose queues are kept. */
 const IDLE_MAX = 1000;
 
+/** See `releaser.ts`. */
 export type Ending =
-  /** The next task of this process holds it: nothing is sent. */
   | { readonly how: 'passed' }
-  /** It ends together with the request of the group that gathers, at the end of this step. */
   | { readonly how: 'joined'; readonly group: RootQueue }
-  /** The command that ends it queues the next root of this process. */
   | { readonly how: 'turned'; readonly next: Acquisition }
   | { readonly how: 'freed' };
 
@@ -110,7 +108,7 @@ export class Roots implements RootQueueEvents {
     else this.#parts.pollNow(queue.key);
   }
 
-  /** The one question at a release: how a root ends whose hold is released now. */
+  /** How a root ends whose hold is released now. */
   end(root: Root, certainty: Certainty, now: Moment): Ending {
     const { observer: queue } = root;
     if (!(queue instanceof RootQueue)) return FREED;
@@ -266,7 +264,6 @@ export class Roots implements RootQueueEvents {
     this.tidy(queue);
   }
 
-  /** The first fair task of its kind asks at once, the others of its step together. */
   #askOrGather(queue: RootQueue, now: Moment): void {
     const { fair, key } = queue;
     if (fair) {

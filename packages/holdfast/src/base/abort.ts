@@ -1,6 +1,6 @@
 /**
- * One listener for each abort signal, however many waiters: a program passes one shutdown signal to
- * all acquisitions, and Node warns of a leak from the eleventh listener on.
+ * One listener for each abort signal: a program passes one shutdown signal to all acquisitions, and
+ * Node warns of a leak from the eleventh listener on.
  */
 
 import { known } from './checks.js';
@@ -69,7 +69,6 @@ export function checkCall(options: CallOptions): void {
   throw badOption('signal', 'an AbortSignal', signal);
 }
 
-/** Rejects earlier if the call's signal aborts. */
 export async function unlessAborted<T>(
   options: CallOptions | undefined,
   call: () => Promise<T>,

@@ -1,9 +1,8 @@
 /**
- * Objects that come and go, in order; the links are in them.
+ * Linked lists whose links are in the members.
  *
- * A `Map` or a `Set` makes a new table after some hundred changes. A dead table in the heap's old
- * generation keeps its entries and the next table alive, so short-lived objects move there, where
- * collecting them costs more than a lock ([decision
+ * A `Map` or a `Set` makes a new table after some hundred changes. Dead tables keep short-lived
+ * objects alive, and collecting these then costs more than a lock ([decision
  * 15](../../../../docs/decisions/0015-uncontended-pair.md)).
  */
 
@@ -19,7 +18,6 @@ export class Chain<T extends Link> {
   size = 0;
   first: T | undefined;
   #last: Link | undefined;
-  /** See `Records`. */
   protected index: Index | undefined;
 
   add(one: T): void {
@@ -59,8 +57,8 @@ export class Chain<T extends Link> {
 }
 
 /**
- * Objects that are seldom looked for by id. A search indexes the present ones; those that come and
- * go between two searches are never indexed.
+ * A search by id is rare. It indexes the present objects; those that come and go between two
+ * searches are never indexed.
  */
 export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
   find(id: string): T | undefined {

@@ -1,4 +1,4 @@
-/** Checks of single values. Each throws `HOLDFAST_BAD_OPTION` with the option's name. */
+/** Each check throws `HOLDFAST_BAD_OPTION` with the option's name. */
 import { type Clock, systemClock } from './clock.js';
 import { badOption, unknownOption } from './errors.js';
 import { MARK } from './marker-key.js';
@@ -6,12 +6,10 @@ import { MARK } from './marker-key.js';
 const KEY_BYTES_MAX = 1024;
 export const TEXT_MAX = 200;
 
-/** Non-empty, well-formed, at most 200 characters. */
 export function checkOwner(owner: unknown, name = 'owner'): string {
   return nonEmpty(name, text(name, owner, '', TEXT_MAX));
 }
 
-/** Non-empty, well-formed, at most 1,024 bytes in UTF-8. */
 export function checkKey(key: unknown, name = 'key'): string {
   const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
   if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);

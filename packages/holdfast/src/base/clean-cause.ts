@@ -7,7 +7,6 @@ import { escaped, printable } from './text.js';
 const DEPTH = 4;
 const STACK_MAX = 4000;
 
-/** Another value becomes an error; `undefined` stays. */
 export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undefined {
   if (cause === undefined || depth === 0) return undefined;
   if (!(cause instanceof Error)) {
@@ -24,7 +23,6 @@ export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undef
   return copy;
 }
 
-/** The original's frames, below the copy's name and message. */
 function stackOf(original: Error, { name, message }: Error): string {
   const lines = (original.stack ?? '').slice(0, STACK_MAX).split('\n');
   const places = lines.filter((line) => /^\s+at /u.test(line)).map(escaped);

@@ -33,8 +33,7 @@ export interface Clock {
 
 /**
  * After a stall of the event loop, timers run before sockets are read. So a deadline that passed
- * during the stall is judged one phase of input and output later, when the answers that arrived in
- * time were read.
+ * meanwhile is judged only after the answers that arrived in time are read.
  */
 export function afterIo(clock: Clock, callback: () => void): void {
   if (clock.afterIo === undefined) twoTurns(callback);

@@ -1,6 +1,6 @@
 /**
- * The error class and its codes. A refusal is a value (`tryAcquire` resolves to `null`), a failure
- * an error, and an unknown outcome has its own code.
+ * A refusal is a value (`tryAcquire` resolves to `null`), a failure an error, and an unknown
+ * outcome has its own code.
  */
 import { similar } from './similar.js';
 import { escaped, quote } from './text.js';
@@ -22,9 +22,9 @@ import { escaped, quote } from './text.js';
  * - `HOLDFAST_LOST`: a lease ended before its holder released it.
  * - `HOLDFAST_NOT_HELD`: code that needs a lock runs without it, see `assertLocked`.
  * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not within the wait limit, or it refuses
- *   commands for now (a replica, a fail-over); `cause` is the last failure. The caller holds
- *   nothing: a grant that was made nevertheless is withdrawn when the store answers again, or
- *   expires. Also if the store's code could not be loaded at the first call.
+ *   commands for now (a replica, a fail-over), or the store's code could not be loaded at the first
+ *   call. `cause` is the last failure. The caller holds nothing: a grant that was made nevertheless
+ *   is withdrawn when the store answers again, or expires.
  * - `HOLDFAST_UNACKNOWLEDGED`: fewer replicas than the option `replicas` confirmed the grant in
  *   time. It is released; the caller holds nothing.
  * - `HOLDFAST_UNCERTAIN`: a release, an extension or a forced release was sent and not answered, so
@@ -55,7 +55,7 @@ const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 /** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
   readonly code: HoldfastErrorCode;
-  /** The key that the error concerns, if there is one. */
+  /** The key that the error concerns, if any. */
   readonly key: string | undefined;
   /**
    * The option that is not valid (`HOLDFAST_BAD_OPTION`), or differs from the value in use
@@ -63,8 +63,8 @@ export class HoldfastError extends Error {
    */
   readonly option: string | undefined;
   /**
-   * What to do: the section about the code, in a page of the npm package `holdfast`, which a bundle
-   * does not contain. The message ends with it.
+   * What to do: the section about the code, in the npm package `holdfast`, which a bundle does not
+   * contain. The message ends with it.
    */
   readonly page: string;
 
@@ -84,13 +84,13 @@ export class HoldfastError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Also accepts an error of another copy: another version, or another format. */
+  /** Also accepts an error of another installed copy. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isHoldfastError(value);
   }
 }
 
-/** True for an error of Holdfast, of any installed copy, with the given code, if there is one. */
+/** True for an error of any installed copy of Holdfast, with the given code, if any. */
 export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
   if (typeof error !== 'object' || error === null || !(BRAND in error)) return false;
   return code === undefined || (error as unknown as HoldfastError).code === code;

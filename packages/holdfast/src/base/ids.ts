@@ -2,9 +2,8 @@
  * Unique ids: a part for the process, and a counter; no spaces.
  *
  * Copies of a process must not share ids. The process part is drawn at first use, and again in each
- * process that starts from a snapshot of Node. A machine that is cloned, or restored from a copy of
- * its memory, shows it only by a jump of its clocks; its ids then get a new prefix before the
- * counter.
+ * process that starts from a snapshot of Node. A machine that is cloned or restored from a memory
+ * image shows it only by a jump of its clocks; its ids then get a new prefix before the counter.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { type Clock, systemClock } from './clock.js';

@@ -1,7 +1,6 @@
 /**
- * The options of a `Holdfast`, of a lock and of an acquisition, with defaults and limits; other
- * primitives have theirs in their files. The settings of a `Holdfast` are resolved once and frozen.
- * All durations are in milliseconds.
+ * The options of a `Holdfast`, of a lock and of an acquisition. The settings of a `Holdfast` are
+ * resolved once and frozen. All durations are in milliseconds.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { checkClock, checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
@@ -74,9 +73,9 @@ export interface HoldfastOptions {
    */
   readonly label?: string | undefined;
   /**
-   * Closes this instance when the process receives one of these signals; when all instances are
-   * closed, the signal ends the process as usual, unless the program has a handler for it, which
-   * then decides that. Default: none.
+   * Closes this instance when the process receives one of these signals. When all instances are
+   * closed, the signal ends the process as usual, unless the program has its own handler. Default:
+   * none.
    */
   readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
   /** The default of `wait` for mutexes, semaphores, read-write locks, `allOf`. */
@@ -94,8 +93,8 @@ export interface HoldfastOptions {
   readonly longHold?: number | undefined;
   /**
    * Called when a lease of this instance is lost: its work may go on beside that of another holder.
-   * An exception that it throws becomes a warning. Default: none; `lease.signal` aborts, and `run`
-   * rejects, in any case.
+   * An exception that it throws becomes a warning. `lease.signal` aborts, and `run` rejects, in any
+   * case.
    */
   readonly onLost?: ((lost: LostLease) => void) | undefined;
   /**
@@ -156,9 +155,9 @@ export interface LockOptions {
   readonly fair?: boolean | undefined;
   /**
    * Shares one lease between all acquisitions with the same name, in all processes: they do not
-   * exclude each other. An acquisition joins its name's lease as one more hold, and the lock stays
-   * held until all holds are released. A lease has at most 1,000 holds; a further one is rejected
-   * with `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without sharing, use `label`.
+   * exclude each other. Each acquisition is a hold of the lease, and the lock stays held until all
+   * holds are released. A lease has at most 1,000 holds; a further one is rejected with
+   * `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without sharing, use `label`.
    * Default: not shared.
    */
   readonly sharedBy?: string | undefined;
@@ -197,7 +196,7 @@ export interface AcquireOptions extends LockOptions {
   readonly wait?: number | undefined;
   /**
    * Aborts the wait: the call rejects with `HOLDFAST_ABORTED`. It does not end a granted lease; in
-   * `run` it aborts `lease.signal`, so that the work can stop.
+   * `run` it aborts `lease.signal`.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -303,8 +302,7 @@ function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockO
 }
 
 /**
- * The default of `maxHold` is not included: whether it applies depends on the acquisition, see
- * `resolveTerms`.
+ * Without `maxHold`: whether its default applies depends on the acquisition, see `resolveTerms`.
  */
 export function withDefaults<O extends LockOptions>({ defaults }: Settings, options: O): O {
   return over({ ...defaults, maxHold: undefined }, options);
@@ -315,10 +313,7 @@ export function checkLockOptions(settings: Settings, options: LockOptions): void
   resolveTerms(settings, {}, options, Number.POSITIVE_INFINITY);
 }
 
-/**
- * Checks an acquisition's options, which override `defaults`.
- * @param usualMaxHold the default of `maxHold` for a renewed lease
- */
+/** @param usualMaxHold the default of `maxHold` for a renewed lease */
 export function resolveTerms(
   settings: Settings,
   defaults: LockOptions,

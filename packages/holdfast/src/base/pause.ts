@@ -1,4 +1,3 @@
-/** A wait that can be ended early. */
 import type { Clock } from './clock.js';
 
 /** `for` resolves after `ms`, or earlier by `wake`. One pause runs at a time. */

@@ -1,4 +1,3 @@
-/** Checks the prefix of key and channel names. */
 import { badOption } from './errors.js';
 
 export const PREFIX = 'holdfast:';

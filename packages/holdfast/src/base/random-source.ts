@@ -24,7 +24,6 @@ inEachCopy(() => {
 });
 
 export const systemRandomSource: RandomSource = {
-  // 96 random bits
   id: () => randomBytes(12).toString('base64url'),
   fraction: () => Math.random(),
   secret: () => {

@@ -2,8 +2,8 @@
  * The one loop that repeats requests until they have an answer. Each command may be repeated (I3),
  * so callers differ only in their policy.
  *
- * Parts that repeat a request as a step of a larger state machine (an acquisition, the watchdog,
- * the wake channel) have their own timers, and the delays of this file.
+ * State machines that repeat a request as one step (an acquisition, the watchdog, the wake channel)
+ * have their own timers, and the delays of this file.
  */
 import type { Clock } from './clock.js';
 import { Pause } from './pause.js';
@@ -17,7 +17,7 @@ export interface RetryPolicy {
   readonly until?: number;
   /** False when no answer is needed any more. Called before each attempt and after each failure. */
   readonly continues: (failures: number) => boolean | Promise<boolean>;
-  /** Called with each failure. An error that it throws ends the attempts. */
+  /** An error that it throws ends the attempts. */
   readonly failed?: (error: unknown, failures: number) => void;
   /** The pauses do not keep the process alive. */
   readonly weak?: boolean;

@@ -1,8 +1,6 @@
-/** Closes an instance on process signals, for `closeOnSignals`. */
 import { constants } from 'node:os';
 import { badOption } from './errors.js';
 
-/** The signals must exist on this platform, and have a handler. */
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
     typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
@@ -16,14 +14,13 @@ export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly 
   return signals;
 }
 
-/** The handlers of all instances, and how many close now. */
 const handlers = new WeakSet<() => void>();
+/** Instances that close now. */
 let closing = 0;
 
 /**
- * Closes on the first signal; when all instances are closed, it ends the process as usual. A second
- * signal during the close ends it at once. With own handlers, the program decides that. The
- * returned function removes the handlers.
+ * Closes on the first signal, see `closeOnSignals`. Without a handler of the program, a second
+ * signal during the close ends the process at once. The returned function removes the handlers.
  */
 export function closeOn(
   signals: readonly NodeJS.Signals[],

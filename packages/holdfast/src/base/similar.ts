@@ -1,5 +1,3 @@
-/** Finds the name that a misspelt one was meant to be. */
-
 /**
  * One name begins with the other, or at most two changes of one character make them equal
  * (Levenshtein distance), without regard to case.

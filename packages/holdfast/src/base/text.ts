@@ -1,6 +1,6 @@
 /**
  * Quotes and escapes foreign text in messages, so that it cannot start a new log line, control a
- * terminal, or reverse the order of the displayed text.
+ * terminal, or reverse the displayed text.
  */
 
 const QUOTED_MAX = 100;
@@ -9,7 +9,6 @@ const MESSAGE_MAX = 500;
 /** Control characters, line and paragraph separators, invisible and bidirectional marks. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029\p{Surrogate}]/gu;
 
-/** The text in quotation marks, escaped as in JSON, and truncated. */
 export function quote(text: string, max: number = QUOTED_MAX): string {
   return escaped(JSON.stringify(cut(text, max)));
 }

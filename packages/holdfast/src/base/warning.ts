@@ -1,5 +1,3 @@
-/** What a warning is; `observe/warnings.ts` has the rules and texts. */
-
 /**
  * The kind of a warning:
  *
@@ -11,8 +9,8 @@
  * - `HOLDFAST_OUTLIVED`: work went on after its lease was lost.
  * - `HOLDFAST_LATE_RENEWAL`: a renewal was sent late, because the event loop was blocked.
  * - `HOLDFAST_CLOCK_JUMP`: the clock of this machine was set, or the machine was suspended.
- * - `HOLDFAST_SERVER_CLOCK`: the clock of a server of a quorum is off by more than a second, so it
- *   counts as a failed one.
+ * - `HOLDFAST_SERVER_CLOCK`: the clock of a quorum's server is off by more than a second, so the
+ *   server counts as failed.
  * - `HOLDFAST_POLLING`: messages of the store do not arrive, so waiters poll it.
  * - `HOLDFAST_BLOCKED_CLIENT`: the client waits for the reply to a blocking command of the program.
  *   Leases cannot be renewed meanwhile.
@@ -20,9 +18,9 @@
  *   is believed; those to commands of the program may be wrong too.
  * - `HOLDFAST_FORGOTTEN`: the object of a lease was collected, and its lease was not released.
  * - `HOLDFAST_SHORT_TTL`: a ttl is so short that it may have been meant in seconds.
- * - `HOLDFAST_SILENT_CLIENT`: the client's connection has died silently: a new connection to the
- *   same server is answered, the client is not.
- * - `HOLDFAST_CALLBACK`: `onExpiring`, `onLost` or `onWarning` has thrown an exception.
+ * - `HOLDFAST_SILENT_CLIENT`: the client's connection died silently: a new one to the same server
+ *   is answered.
+ * - `HOLDFAST_CALLBACK`: `onExpiring`, `onLost` or `onWarning` threw an exception.
  */
 export type HoldfastWarningCode =
   | 'HOLDFAST_LONG_WAIT'
@@ -44,6 +42,6 @@ export type HoldfastWarningCode =
 export interface HoldfastWarning {
   readonly code: HoldfastWarningCode;
   readonly message: string;
-  /** The key of the lock, if the warning is about one. */
+  /** The key of the lock, if any. */
   readonly key: string | undefined;
 }

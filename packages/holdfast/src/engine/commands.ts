@@ -24,19 +24,15 @@ export interface Acquire {
   readonly key: string;
   /** Made by the caller, never used twice; the grant belongs to it. */
   readonly id: string;
-  /**
-   * The owner for re-entry, or `''`. An acquisition of a live lease's owner joins it as one more
-   * hold.
-   */
+  /** For re-entry: an acquisition of a live lease's owner joins that lease as one more hold. */
   readonly owner: string;
   readonly weight: number;
   readonly kind: LockKind;
   readonly capacity: number;
-  /** In ms. */
   readonly ttl: number;
   /**
-   * The claim window in ms: the length of a lease granted by push, if shorter than `ttl`. Equal to
-   * `ttl` if the holder does not renew.
+   * The claim window: the length of a lease granted by push, if shorter than `ttl`. Equal to `ttl`
+   * without renewal.
    */
   readonly claim: number;
   /** Strict order: while it waits, only fair roots get hand-offs. */
@@ -46,12 +42,9 @@ export interface Acquire {
    * wait; see `handOffsOf`. 0 if it is no root.
    */
   readonly handOffs: number;
-  /** The channel for the push of the grant; `''`: the waiter polls. */
+  /** For the push of the grant; `''`: the waiter polls. */
   readonly channel: string;
-  /**
-   * A secret that the push of the grant repeats, which shows that the store sent it; `''` without a
-   * channel.
-   */
+  /** A secret that the push repeats, to show that the store sent it; `''` without a channel. */
   readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
@@ -71,8 +64,8 @@ export interface Acquire {
    */
   readonly patience: number;
   /**
-   * How long the store keeps the resource, with its last fence, after its last use, in ms: the
-   * clock may step back.
+   * How long the store keeps the resource, with its last fence, after its last use: the clock may
+   * step back.
    */
   readonly retention: number;
   readonly meta: string;
@@ -85,7 +78,7 @@ export interface Release {
   readonly id: string;
   /**
    * The caller never handed a lease of `id` off and never will: the fences reserved for that become
-   * free. Default: false. See also `Turn`.
+   * free. Default: false.
    */
   readonly unpassed?: boolean;
   /**
@@ -97,9 +90,8 @@ export interface Release {
 }
 
 /**
- * Ends a root, names the last fence that was used, and queues the next root of the process
- * (`again`). A repeated command finds no lease of the root and changes nothing; it reports how
- * `again` stands.
+ * Ends a root, and queues the next root of the process (`again`). A repeated command finds no lease
+ * of the root and changes nothing. It reports how `again` stands.
  *
  * If the store holds the root with another fence, a late duplicate of its request was granted. That
  * lease ends too, and `again` is not queued.
@@ -142,17 +134,15 @@ export interface Renew {
   readonly id: string;
   readonly ttl: number;
   readonly retention: number;
-  /**
-   * The channel for pushes to the process of the lease, or of this hold. Default: the known one.
-   */
+  /** For pushes to the process of the lease, or of this hold. Default: the known channel. */
   readonly channel?: string;
   /** See `Acquire`. Default: the known number. */
   readonly tasks?: number | undefined;
 }
 
 /**
- * Extends several leases, each as `Renew` does; an error affects only its key. A `ttl` of 0 extends
- * none: the reply says how long they last.
+ * Extends several leases, each as `Renew` does; an error affects only its key. A `ttl` of 0 only
+ * reads how long they last.
  */
 export interface RenewMany {
   readonly op: 'renewMany';
@@ -215,10 +205,7 @@ export interface Park {
    * next parked waiter.
    */
   readonly want: 'signal' | 'permits' | 'nothing';
-  /**
-   * The last fence that a root used; 0 (the default) without a hand-off. Those after it become
-   * free.
-   */
+  /** As in `Turn`; 0 (the default) without a hand-off. */
   readonly used?: number;
   readonly ttl: number;
   readonly claim: number;
@@ -250,8 +237,8 @@ export interface Signal {
  * Changes the weight of a live lease. Less is always allowed, and serves the queue. More must fit
  * at once; it is a new grant, with a new fence.
  *
- * In a lease with several holds each has a weight, and the lease that of the heaviest. A hold may
- * grow up to it; any other change is refused.
+ * One of several holds may grow up to the weight of the heaviest. Any other change of it is
+ * refused.
  */
 export interface Resize {
   readonly op: 'resize';

@@ -28,7 +28,6 @@ export function park(
   return refusal ?? standing(resource, wanted.as, now);
 }
 
-/** Queues `as` again if it has parked before and wants the permits. */
 function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply | undefined {
   const { id, as, want, channel, token, retention } = wanted;
   const known = resource.parking.get(as) ?? resource.waiters.get(as);

@@ -5,9 +5,9 @@
  * give the same replies, pushes and state. The differential test compares the Lua scripts with it;
  * the memory store and the simulator run it.
  *
- * This file has acquire and release. Every command except inspect first removes expired leases, and
- * leaves no capacity free that the queue could use (I5), except for waiters beyond `SERVE_LIMIT`,
- * which the next command serves. Commands are idempotent by id (I3).
+ * Every command except inspect first removes expired leases, and leaves no capacity free that the
+ * queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
+ * Commands are idempotent by id (I3).
  */
 import { afterCommand, afterRestore } from './check-hook.js';
 import { resize, setCapacity } from './resize.js';
@@ -42,13 +42,10 @@ export class Engine {
   readonly gates: Gates = new Gates();
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
-  /** Every fence of a new resource is greater. */
+  /** Every fence or generation of a new state is greater: the clock of a store may be wrong. */
   floor: number;
 
-  /**
-   * @param receivers the subscribers of exactly this channel
-   * @param floor for stores whose clock may be wrong
-   */
+  /** @param receivers the subscribers of exactly this channel */
   constructor(receivers: (channel: string) => number, floor = 0) {
     this.#receivers = receivers;
     this.floor = floor;

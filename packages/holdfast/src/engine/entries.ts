@@ -22,16 +22,12 @@ export interface Holder {
   changes: number;
   fence: number;
   channel: string;
-  /** See `Acquire.tasks`. */
   tasks: number;
   readonly meta: string;
   readonly since: Micros;
   /** In ms. */
   readonly ttl: number;
-  /**
-   * How often the process may hand the lease off before the store must decide. One fence above
-   * `fence` is reserved for each.
-   */
+  /** One fence above `fence` is reserved for each (I2). */
   readonly handOffs: number;
   readonly holds: Map<string, Hold>;
   /** No hold of an owner ends later. */
@@ -50,7 +46,6 @@ export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
   return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
 }
 
-/** Whether the lease or a hold has not expired. */
 export function lives({ owner, expires, holds }: Holder, now: Micros): boolean {
   if (owner === '') return expires > now;
   return [...holds.values()].some((hold) => hold.expires > now);

@@ -1,4 +1,4 @@
-/** Ends leases without their holders' consent, and tells the holders' processes. */
+/** Ends leases by force, and tells the holders' processes. */
 import { FORCE_LIMIT } from './limits.js';
 import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';

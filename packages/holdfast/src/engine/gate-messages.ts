@@ -12,7 +12,7 @@ export type BreakReason = 'expired' | 'withdrawn' | 'reset' | 'deleted';
 /** `unknown`: the gate does not remember the generation, or it never existed. */
 export type Fate = 'closed' | 'open' | 'broken' | 'unknown';
 
-/** Counts an arrival, once for each id, in the current generation only. */
+/** Counts an arrival, once for each id. */
 export interface Arrive {
   readonly op: 'arrive';
   readonly key: string;

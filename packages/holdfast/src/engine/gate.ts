@@ -1,6 +1,6 @@
 /**
  * One gate ([decision 7](../../../../docs/decisions/0007-gates-name-their-generation.md)): it
- * counts arrivals and opens at the agreed number. Latches and barriers differ in the next step.
+ * counts arrivals and opens at the agreed number.
  *
  *     latch    closed --last arrival--> open  --end--> (next generation) closed
  *                 \---no arrival for ttl--> broken --end--> (next generation) closed
@@ -115,7 +115,6 @@ export class Gate {
     this.retention = retention;
   }
 
-  /** In ms. */
   keep(retention: number): void {
     this.retention = Math.max(this.retention, retention);
   }

@@ -1,7 +1,4 @@
-/**
- * The gates of a store, and the commands on them. Every command first applies expiries; the same
- * commands at the same times give the same replies.
- */
+/** The gates of a store, and the commands on them. Every command first applies expiries. */
 import { Gate } from './gate.js';
 import type * as G from './gate-messages.js';
 import type { CommandContext } from './serve.js';
@@ -55,7 +52,6 @@ export class Gates {
   }
 }
 
-/** A deleted gate becomes what a command for the current generation, or for none, names. */
 function revive(gate: Gate, command: G.GateCommand, now: Micros): void {
   if (command.op === 'endGeneration' || command.count === 0) return;
   if (command.generation === gate.generation || command.generation === 0) gate.begin(command, now);

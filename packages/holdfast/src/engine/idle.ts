@@ -7,9 +7,9 @@
  *
  * The reply to a poll allows a pause, longer far from the head, at most `PERIODS_MAX` periods: n
  * processes send about 19 + n / 16 polls in a period. The store adds it to the allowed silence. It
- * needs `PROCESSES` other processes near the head, which notice lost grants and ended leases; they
- * are counted once in an interval of `SAME` periods. In it, a process gets the same pause again
- * without a look at its place, if nothing was granted since its last command.
+ * needs `PROCESSES` other processes among the first `FRONT` waiters, which notice lost grants and
+ * ended leases. They are counted once in an interval of `SAME` periods. In it, a process gets the
+ * same pause again without a look at its place, if nothing was granted since its last command.
  *
  * A command asks paused processes to poll at once:
  *
@@ -32,12 +32,10 @@ const PARKED_PERIODS_MAX = 20;
 /** So many places get one period more; the first ones get none. */
 const PLACES = 8;
 const PERIODS_MAX = 16;
-/** Processes with a waiter among the first `FRONT` while another one pauses. */
 const PROCESSES = 8;
 const FRONT = 64;
 const NEXT = 8;
 const FIRST = 128;
-/** Claim windows within which an asked process answers. */
 const ANSWER_WINDOWS = 2;
 const SAME = 64;
 
@@ -80,7 +78,6 @@ export function pauseAgain(
   return pause < period || pause > PERIODS_MAX * period ? 0 : pause;
 }
 
-/** By its share of the parked waiters, so all send about `PARKED_POLLS` polls in a period. */
 export function parkedPause(
   parked: number,
   own: number,

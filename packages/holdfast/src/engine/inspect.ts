@@ -1,5 +1,5 @@
 /**
- * Shows a resource; changes nothing, and does not remove expired leases.
+ * Shows a resource and changes nothing: expired leases stay.
  *
  * It reads the holders that it shows, and at most `EXPIRE_LIMIT` expired leases. More of them count
  * as used, and so do expired holds of a lease that has others.

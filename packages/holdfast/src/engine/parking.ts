@@ -22,7 +22,6 @@ export interface Parked {
   readonly fair: boolean;
   readonly meta: string;
   readonly since: Micros;
-  /** When it is dropped, unless a command names it. */
   until: Micros;
   channel: string;
   token: string;

@@ -2,9 +2,9 @@
  * Polls the waiters of a process: one command for all ids.
  *
  * A poll shows that the process is alive and extends the life of its parked waiters. A queued id
- * joins a live lease of its owner, as if it had repeated its request. If it cannot, it loses its
- * place, is reported as absent, and gets the reason when it repeats the request. A process that
- * only waits, far from the head, may pause, see `idle.ts`.
+ * that cannot join a live lease of its owner loses its place, is reported as absent, and gets the
+ * reason when it repeats the request. A process that only waits, far from the head, may pause, see
+ * `idle.ts`.
  */
 import { parkedPause, pauseAgain, pauseOf } from './idle.js';
 import { ASKED, processOf } from './processes.js';

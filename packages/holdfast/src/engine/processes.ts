@@ -47,7 +47,6 @@ export class Processes {
     return this.#known;
   }
 
-  /** The times are those of a process that was unknown. */
   enter(id: string, { heard, until, paused }: Readonly<Times> = UNHEARD): void {
     const name = processOf(id);
     const known = this.#known.get(name);
@@ -95,7 +94,7 @@ export class Processes {
     return paused > ASKED;
   }
 
-  /** Ends a pause with a request to poll; false if it had none. */
+  /** Ends a pause with a request to poll. */
   ask(id: string, answerBy: Micros, isNear: boolean): boolean {
     const known = this.#known.get(processOf(id));
     if (known === undefined || known.paused <= ASKED) return false;

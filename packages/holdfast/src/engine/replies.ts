@@ -228,7 +228,6 @@ export interface CapacityReply {
   readonly now: Micros;
   /** The capacity, or 0. */
   readonly capacity: number;
-  /** The kind, or `''`. */
   readonly kind: LockKind | '';
 }
 

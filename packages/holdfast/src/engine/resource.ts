@@ -52,7 +52,6 @@ export class Resource {
   /** The conditions of signals for the next parked waiters. Empty between commands. */
   readonly unconsumedSignals: string[] = [];
 
-  /** @param floor every fence is greater */
   constructor(floor = 0) {
     this.fence = floor;
   }
@@ -69,7 +68,6 @@ export class Resource {
     return this.used + weight <= this.capacity && !this.#mayBeHandedOff();
   }
 
-  /** A lease with reserved fences is the only one. */
   #mayBeHandedOff(): boolean {
     if (this.holders.size !== 1) return false;
     const [only] = this.holders.values();
@@ -152,7 +150,6 @@ export class Resource {
     else this.#dropHolds(holder, now);
   }
 
-  /** The lease gets a fence, and a reserved one for each hand-off (I2). */
   grant(
     wanted: (Acquire & { readonly signalled?: undefined }) | Waiter,
     now: Micros,
@@ -263,7 +260,6 @@ export class Resource {
     if (this.used === 0) this.latest = 0;
   }
 
-  /** More weight is a new grant, with a new fence (I2). */
   resize(holder: Holder, weight: number, now: Micros): void {
     if (weight > holder.weight) {
       this.fence = Math.max(this.fence + 1, now);

@@ -100,7 +100,7 @@ function termsOf(one: Waiter, name: string): SavedTerms {
   return [head, isNamed, owner, weight, ttl, claim, fair, handOffs, tasks, signalled];
 }
 
-/** Whether a waiter has the terms of another one; they are not made for each, which is slow. */
+/** Compares without making the terms of each waiter, which is slow. */
 function isAlike(one: Waiter, name: string, other: Waiter, terms: SavedTerms): boolean {
   const [head, isNamed] = terms;
   const { channel } = one;

@@ -4,9 +4,8 @@
  * A command that finds free capacity grants it to the head of the queue, notifies its process, and
  * repeats this while the head fits. Then later waiters wait too, so no large request starves (I4).
  * A waiter whose channel has no subscriber, or whose process is silent (see `processes.ts`), loses
- * its place; if it is alive, its ticket restores it. A waiter without a channel finds its grant by
- * polling (I5). One that can never be granted loses its place too; its repeated request gets the
- * reason.
+ * its place. A waiter without a channel finds its grant by polling (I5). One that can never be
+ * granted loses its place too; its repeated request gets the reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import { endOf, type Holder, type Joining, type Waiter } from './entries.js';
@@ -28,7 +27,6 @@ export interface CommandContext {
   more: boolean;
   /** A paused process was granted, and no waiter was asked yet, see `idle.ts`. */
   pausedGrant: boolean;
-  /** Every fence or generation of a new state is greater. */
   readonly floor: number;
 }
 

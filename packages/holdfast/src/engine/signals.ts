@@ -1,7 +1,6 @@
 /**
- * Wakes parked waiters: they move to the end of the queue in the order of parking, and their
- * processes are notified. A waiter whose channel has no subscriber, or whose process is silent, is
- * passed over.
+ * Wakes parked waiters, and notifies their processes. A waiter whose channel has no subscriber, or
+ * whose process is silent, is passed over.
  */
 import { SIGNAL_LIMIT } from './limits.js';
 import type { Resource } from './resource.js';

@@ -5,8 +5,7 @@
  *     again: (nothing) --turn of a root with the named fence--> queued --grant in turn--> held
  *
  * A process hands a root from task to task without a command, so only `turn` reports which fences
- * were used (I2). A repeated command finds no lease of the root and queues nothing (I3): a late
- * copy must not queue a root that has ended.
+ * were used (I2). A late copy must not queue a root that has ended (I3).
  */
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, serve } from './serve.js';

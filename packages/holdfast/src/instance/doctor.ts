@@ -1,4 +1,3 @@
-/** Examines a deployment. */
 import type { Core } from '../acquire/core.js';
 import type { ExaminedServer, Finding, FindingSeverity } from '../store/finding.js';
 

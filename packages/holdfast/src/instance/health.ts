@@ -1,4 +1,3 @@
-/** The health check of one instance. */
 import type { Core } from '../acquire/core.js';
 import type { Acquire } from '../engine/commands.js';
 import { markerKey } from '../base/marker-key.js';
@@ -37,8 +36,8 @@ export async function healthOf(core: Core): Promise<Health> {
 }
 
 /**
- * Takes and frees a lock: a server may answer reads while it grants nothing, because its memory is
- * full, or replicas or a right are missing.
+ * A server may answer reads while it grants nothing, because its memory is full, or replicas or a
+ * right are missing.
  */
 async function probe(core: Core): Promise<void> {
   const key = markerKey('holdfast ready', 'health', core.id);

@@ -1,4 +1,3 @@
-/** The part of `Holdfast` that all locks need: a store, settings, renewal and closing. */
 import { checkObject, duration } from '../base/checks.js';
 import { Core } from '../acquire/core.js';
 import { atCaller } from '../acquire/failures.js';
@@ -25,10 +24,7 @@ export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
 export class HoldfastCore implements AsyncDisposable {
   readonly #core: Core;
 
-  /**
-   * @param store the result of `memory()` or of `redis(client)`
-   * @throws HOLDFAST_BAD_OPTION if `store` is neither, or an option is not valid
-   */
+  /** @throws HOLDFAST_BAD_OPTION if `store` is not a store, or an option is not valid */
   constructor(store: HoldfastStore, options: CoreOptions = {}) {
     if (!isStore(store)) throw badOption('store', 'memory() or redis(client)', store);
     const settings = resolveSettings(options);
@@ -57,8 +53,8 @@ export class HoldfastCore implements AsyncDisposable {
   }
 
   /**
-   * Opens the connection for wake-ups in advance, and keeps it open until `close()`, whatever
-   * `linger` is. Otherwise the first acquisition that waits opens it, in three round trips or more.
+   * Opens the connection for wake-ups in advance, and keeps it open until `close()`, regardless of
+   * `linger`. Otherwise the first acquisition that waits opens it, in three round trips or more.
    * Never needed for correctness; does nothing for a store in memory.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or the connection is not open

@@ -1,4 +1,3 @@
-/** The `Holdfast` class: the entry point of the library. */
 import type { CallOptions } from '../base/abort.js';
 import type { RedisClient } from '../store/clients/detect.js';
 import { type DoctorReport, examine } from './doctor.js';
@@ -43,14 +42,11 @@ export interface Readiness {
 }
 
 export interface ForceReleaseOptions {
-  /**
-   * The one lease to end, see `Lease.id`. Refused if its process may have handed the lock on
-   * meanwhile. Default: all leases of the key.
-   */
+  /** The one lease to end, see `Lease.id`. Default: all leases of the key. */
   readonly id?: string | undefined;
   /**
-   * The one holder to end, as `inspect` shows it: the process that holds the lock, whichever of its
-   * tasks has it. Not together with `id`.
+   * The one holder to end, as `inspect` shows it: the process, regardless of which task has the
+   * lock. Not together with `id`.
    */
   readonly holder?: string | undefined;
   /**
@@ -64,15 +60,15 @@ export interface ForceReleaseOptions {
 
 const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'holder', 'wait', 'reason']);
 
-/** The lock of `ready`. The store answers also if another process checks at that time. */
+/** The store answers also if another process checks at that time. */
 const READY_KEY = 'holdfast ready';
 const READY_PAUSE = 50;
 
 /**
  * Distributed locks on one Redis or Valkey server, on a quorum of servers, or in memory.
  *
- * One instance serves a whole process. It sends its commands with the given client. The first
- * acquisition that waits opens one more connection with that client's settings.
+ * One instance serves a whole process. The first acquisition that waits opens one more connection,
+ * with the settings of the given client.
  */
 export class Holdfast extends HoldfastCore {
   readonly #ownerLocks: OwnerLocks;
@@ -112,7 +108,7 @@ export class Holdfast extends HoldfastCore {
    * A lock on several keys: an acquisition gets all of them or none, and cannot deadlock, in any
    * order of the keys. Options of an acquisition override those given here, and these those of a
    * mutex in `keys`.
-   * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
+   * @param keys 1 to 10,000 keys, or mutexes of this instance
    */
   allOf(keys: readonly (string | PlainMutex)[], options: LockOptions = {}): AllOf {
     return new AllOf(this.core, keys, options);
@@ -159,11 +155,10 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Checks that locks work here, for a start-up check or a readiness probe: takes and releases the
-   * lock of a key of its own, and opens the connection for wake-ups, which stays open as after
-   * `warmUp`. Rejects as `Mutex.tryAcquire` does: `HOLDFAST_UNREACHABLE` if the store does not
-   * answer within `requestTimeout`, `HOLDFAST_REFUSED` if the user of the server has too few
-   * rights.
+   * For a start-up check or a readiness probe: takes and releases the lock of a key of its own, and
+   * opens the connection for wake-ups, which stays open as after `warmUp`. Rejects as
+   * `Mutex.tryAcquire` does: `HOLDFAST_UNREACHABLE` if the store does not answer within
+   * `requestTimeout`, `HOLDFAST_REFUSED` if the user of the server has too few rights.
    */
   async ready(): Promise<Readiness> {
     const { clock, requestTimeout } = this.core.settings;
@@ -199,9 +194,9 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Takes and frees a lock of this instance alone, for a health check that is called often, and
-   * says what is wrong: the store does not answer or grants no lock, renewals fail, or waiters have
-   * to poll. One round trip; waits for no other holder, opens no connection, never rejects.
+   * For a frequent health check: takes and frees a lock of this instance alone, and reports if the
+   * store does not answer or grants no lock, renewals fail, or waiters have to poll. One round
+   * trip; waits for no other holder, opens no connection, never rejects.
    */
   async health(): Promise<Health> {
     try {
@@ -213,10 +208,9 @@ export class Holdfast extends HoldfastCore {
 
   /**
    * Examines each server (of a quorum, or each master of a cluster), and reports what endangers
-   * locks there: settings, rights, clocks, delays. Each finding names what was seen and what to do;
-   * `docs/doctor.md` lists them. Takes some round trips to each server, and scans at most 20,000
-   * names of keys. Writes only its own keys, and removes them in the same step. A silent server is
-   * a finding, and no rejection.
+   * locks there: settings, rights, clocks, delays. `docs/doctor.md` lists the findings. Takes some
+   * round trips to each server, and scans at most 20,000 names of keys. Writes only its own keys,
+   * and removes them in the same step. A silent server is a finding, and no rejection.
    */
   async doctor(): Promise<DoctorReport> {
     return examine(this.core);
@@ -255,15 +249,13 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Ends all leases of a key, or the one with the given `id` or `holder`, without the holder's
-   * consent, and hands the lock to the next waiter. The holder's signal aborts; the error names the
-   * reason, the label of this instance, its host and its process. The next lease has a greater
-   * fence.
+   * Ends all leases of a key, or the one with the given `id` or `holder`, and hands the lock to the
+   * next waiter. The holder's signal aborts; the error names the reason, the label of this
+   * instance, its host and its process. The next lease has a greater fence.
    *
    * A process hears of it at once if its wake connection is open: if it has held a lease for longer
    * than `claimWindow`, or has waited for one. Otherwise it hears at its next renewal, or when it
-   * has held the lease for `claimWindow`. With `wait`, the call waits for these processes; the
-   * result's `overlap` says what is certain.
+   * has held the lease for `claimWindow`. The result's `overlap` says what is certain.
    *
    * Rejects with `HOLDFAST_REFUSED` if `id` is that of a lease that has ended, or may have, while
    * another task of its process has the lock; with `HOLDFAST_UNREACHABLE` if that cannot be asked;

@@ -1,4 +1,3 @@
-/** The embedded store, as users create it. */
 import type { HoldfastStore } from './holdfast-core.js';
 import { MemoryStore } from '../store/memory/memory-store.js';
 

@@ -1,4 +1,3 @@
-/** The store on a quorum of servers, as users create it. */
 import { checkObject, duration, flag, known } from '../base/checks.js';
 import type { RedisClient } from '../store/clients/detect.js';
 import { recognize } from '../store/clients/shape.js';
@@ -29,7 +28,7 @@ export interface QuorumOptions {
    */
   readonly durable?: boolean | undefined;
   /**
-   * The least validity of a new lease in ms: its ttl, less the request's time, less the drift of
+   * The least validity of a new lease in ms: its ttl, less the time of the request and the drift of
    * clocks. A lease that is granted at once with less is released, and the call fails or tries
    * again as without an answer. Up to 86,400,000; default 0.
    */

@@ -1,4 +1,3 @@
-/** The store on Redis or Valkey, as users create it. */
 import type { RedisClient } from '../store/clients/detect.js';
 import { recognize } from '../store/clients/shape.js';
 import { HoldfastError } from '../base/errors.js';

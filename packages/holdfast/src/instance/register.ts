@@ -1,4 +1,3 @@
-/** The store on a register, as users create it. */
 import { known, whole } from '../base/checks.js';
 import { badOption } from '../base/errors.js';
 import type { Register } from '../store/register/register.js';

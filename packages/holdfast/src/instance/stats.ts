@@ -1,4 +1,3 @@
-/** Numbers about one instance: always counted, and read from memory. */
 import type { Core } from '../acquire/core.js';
 
 /** The state of one instance, and what it has done since its creation. */

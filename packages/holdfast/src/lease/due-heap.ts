@@ -1,8 +1,8 @@
-/** A heap of entries, ordered by `due`. Each stores its index, for its removal. */
+/** A heap of entries, ordered by `due`. */
 
 export interface Due {
   readonly due: number;
-  /** The index; -1 outside. Only the heap writes it. */
+  /** The index, for the removal; -1 outside. Only the heap writes it. */
   rank: number;
 }
 

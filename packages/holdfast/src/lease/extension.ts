@@ -13,7 +13,6 @@ export function checkMs(ms: unknown, least: number): void {
   duration('ms', ms, 0, least, LONGEST_MS);
 }
 
-/** Extends a lease to at least `ms` from now. Resolves to the remaining time. */
 export async function extendLease(lease: Lease, grantor: Grantor, ms: number): Promise<number> {
   const { clock } = grantor;
   // an answer that is slow, or whose time is known by bounds, leaves less than was requested: the

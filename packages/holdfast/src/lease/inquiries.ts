@@ -33,7 +33,6 @@ const LATE_MS_MIN = 50;
 export class Inquiries {
   readonly #requests: Requests;
   readonly #suspend: SuspendDetector;
-  /** Why leases were ended by force, as far as it was asked. */
   readonly #forced = new WeakMap<object, Promise<LossReason | undefined>>();
   readonly #retention: number;
   readonly #telemetry: Telemetry;
@@ -54,8 +53,7 @@ export class Inquiries {
 
   /**
    * Extends a lease to at least `ms` from now. Rejects without an answer.
-   * @param wait the part of the ttl to wait for an answer, if the request is to be repeated without
-   *   one
+   * @param wait the part of the ttl to wait for an answer
    */
   renew(root: Root, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
     const count = (status: RenewReply['status']): number => (status === 'renewed' ? 1 : 0);
@@ -66,7 +64,6 @@ export class Inquiries {
   /**
    * A renewal counts as unanswered until its answer, also a late one, has extended the lease: that
    * might be taken for over before.
-   * @param begun the moment before the first request
    */
   async #renew(root: Root, ms: number, wait: number, begun: Moment): Promise<RenewReply['status']> {
     const { key, id, renewal } = root;
@@ -97,8 +94,8 @@ export class Inquiries {
   }
 
   /**
-   * One command for several leases. Resolves to `undefined` after a suspend since the request: it
-   * has to be repeated. Rejects without a reply.
+   * One command for several leases. Resolves to `undefined` after a suspend since the request.
+   * Rejects without a reply.
    */
   renewMany(roots: readonly Root[], ttl: number): Promise<RenewManyReply | undefined> {
     const count = (reply?: RenewManyReply): number => {
@@ -110,7 +107,7 @@ export class Inquiries {
     return this.#watched(roots, ttl, begun, () => this.#renewMany(roots, ttl, begun), count);
   }
 
-  /** Reads how long several leases last: a renewal for no time. */
+  /** Reads how long several leases last. */
   verifyMany(roots: readonly Root[]): Promise<RenewManyReply | undefined> {
     return this.#renewMany(roots, 0, this.#suspend.moment());
   }
@@ -251,10 +248,7 @@ export class Inquiries {
     }
   }
 
-  /**
-   * Takes the remaining time from an answer. False after a suspend since the request: it has to be
-   * repeated.
-   */
+  /** Takes the remaining time from an answer. False after a suspend since the request. */
   #confirm(root: Root, sent: Moment, left: Micros): boolean {
     const now = this.#suspend.moment();
     const sentAt = this.#suspend.toLocal(sent, now);

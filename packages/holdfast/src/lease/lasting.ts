@@ -5,8 +5,7 @@
  *
  * A short lock opens no connection: the process makes one check in a claim window, and sends no
  * command. A longer lease costs the wake connection, and one `renew` with the channel's name, if it
- * was granted before the channel was open. Few of these are under way at a time: behind thousands,
- * renewals would come too late.
+ * was granted before the channel was open.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';
@@ -15,7 +14,7 @@ import type { Wake } from '../store/wake-channel.js';
 import type { Root } from './root.js';
 import type { Watchdog } from './watchdog.js';
 
-/** Commands with the channel's name under way. */
+/** Commands with the channel's name under way: behind thousands, renewals would come too late. */
 const TOLD_MAX = 50;
 
 export interface LastingParts {

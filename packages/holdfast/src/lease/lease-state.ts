@@ -16,7 +16,6 @@ import type { Hold } from './root.js';
  */
 export type LeaseState = 'held' | 'doubted' | 'parked' | 'released' | 'lost';
 
-/** @param parked given up at a condition */
 export function notHeld(hold: Hold, parked: boolean): HoldfastError {
   const lease = `Holdfast: the lease of ${quote(hold.key)}`;
   const error = (code: 'HOLDFAST_LOST' | 'HOLDFAST_UNCERTAIN', what: string): HoldfastError =>

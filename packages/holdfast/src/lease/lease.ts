@@ -24,7 +24,6 @@ export interface Grantor {
 }
 
 interface Away {
-  /** The controller of the signal, which stays the same after the wait. */
   readonly controller: AbortController;
   /** Ends the wait without taking the lock back. */
   readonly abandon: () => void;
@@ -62,7 +61,7 @@ export class Lease implements AsyncDisposable {
     return this.#hold.key;
   }
 
-  /** Unique, see `HolderInfo.lastFence`. It changes at a condition. */
+  /** Unique, see `HolderInfo.lastFence`. */
   get id(): string {
     return this.#hold.name;
   }
@@ -105,8 +104,8 @@ export class Lease implements AsyncDisposable {
    *
    * False after the end of the lease on the monotonic clock, and while the lease is in doubt: the
    * wall clock advanced by more than a second without the monotonic clock, because the machine was
-   * suspended or its wall clock was set. A lease in doubt is not lost. The next answer of the store
-   * decides; `verify` waits for it.
+   * suspended or its wall clock was set. A lease in doubt is not lost. `verify` waits for the
+   * answer of the store.
    */
   get held(): boolean {
     return this.#away === undefined && this.#grantor.watchdog.believes(this.#hold);
@@ -130,10 +129,7 @@ export class Lease implements AsyncDisposable {
     return this.#away === undefined && this.#grantor.watchdog.verified(this.#hold);
   }
 
-  /**
-   * The ms for which the lock is certainly held without a renewal; 0 if it is not held. Each read
-   * checks the clock.
-   */
+  /** The ms for which the lock is certainly held without a renewal; 0 if it is not `held`. */
   get remaining(): number {
     return this.held ? this.#hold.remaining : 0;
   }
@@ -187,7 +183,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Releases the lock and hands it to the next waiter. Resolves to whether it freed the lock.
+   * Releases the lock and hands it to the next waiter.
    *
    * Further calls return the same promise. This process does not extend the lease any more, and no
    * retry can affect a newer lease of the key. If the lock goes on to tasks of this process, the

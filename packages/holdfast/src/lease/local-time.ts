@@ -12,7 +12,6 @@
  */
 import type { Clock } from '../base/clock.js';
 
-/** A suspend is assumed from this difference between the two clocks on. */
 const SLEEP_MS = 1000;
 
 /** Valid until the next suspend. */
@@ -61,10 +60,6 @@ export class SuspendDetector {
     return { at, sleeps: this.#count };
   }
 
-  /**
-   * Infinitely long ago if the machine was suspended since.
-   * @param now the current moment
-   */
   toLocal({ at, sleeps }: Moment, now: Moment = this.moment()): number {
     return sleeps === now.sleeps ? at : Number.NEGATIVE_INFINITY;
   }

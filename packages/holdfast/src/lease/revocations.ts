@@ -1,6 +1,6 @@
 /**
- * Pushes that report a forced release. They carry no proof, so the store is asked, and must confirm
- * the loss: a forged push costs one request.
+ * Pushes that report a forced release. They carry no proof, so the store must confirm the loss: a
+ * forged push costs one request.
  *
  * The store notifies each process of one hold of an owner's lease only. If that is lost, the store
  * is asked about the other local holds.

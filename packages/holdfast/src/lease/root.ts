@@ -54,10 +54,9 @@ export interface RootObserver {
 
 export class Extras {
   origin: { readonly id: string; readonly condition: string } | undefined;
-  /** The holds of the owner, as the store last reported here; 1 without an owner. */
+  /** See `Lease.holds`. */
   holds = 1;
   changes = 0;
-  /** Signals that the holder has sent, each after the answer to the one before. */
   signals = 0;
   signalling: Promise<unknown> = Promise.resolve();
 }
@@ -122,7 +121,6 @@ export class Root extends Link {
     return this.hold.state === 'held';
   }
 
-  /** The watchdog must extend it: its hold is renewed, and `maxHold` allows it. */
   get renews(): boolean {
     return this.hold.renewed && this.storeUntil < this.hold.holdUntil;
   }
@@ -141,7 +139,7 @@ export class Root extends Link {
     return Math.max(this.storeUntil, this.telemetry.clock.now() + this.ttl);
   }
 
-  /** It was never handed off and never will be, see `Release.unpassed`. */
+  /** See `Release.unpassed`. */
   get unpassed(): boolean {
     return this.hold.state !== 'held' && this.hold.index === 0;
   }
@@ -169,7 +167,6 @@ export class Root extends Link {
     }
   }
 
-  /** The store changed the weight, and for a greater weight also the fence. */
   resized(weight: number, fence: number): void {
     this.weight = weight;
     this.fence = fence - this.hold.index;
@@ -194,7 +191,6 @@ export class Renewal implements Due {
   failure: Error | undefined;
   /** The ms that remained when the store last granted or extended the lease. */
   span: number;
-  /** The order in the heap: when the watchdog has to check the root again. */
   due = 0;
   group: RenewalGroup | undefined;
   rank = -1;
@@ -226,7 +222,6 @@ export class Hold {
   keepUntil = 0;
   #controller: AbortController | undefined;
 
-  /** @param root creates it, see `Root.pass` */
   constructor(root: Root, terms: ResolvedAcquireOptions, index: number, now: number) {
     this.root = root;
     this.terms = terms;
@@ -272,8 +267,8 @@ export class Hold {
   }
 
   /**
-   * Aborts when the lease is lost. Reading it detects a deadline that passed while the event loop
-   * was blocked, unless the answer to a renewal may have arrived meanwhile.
+   * Reading it detects a deadline that passed while the event loop was blocked, unless the answer
+   * to a renewal may have arrived meanwhile.
    */
   get signal(): AbortSignal {
     if (this.state === 'held' && this.over) this.lose(this.endReason());
@@ -284,7 +279,7 @@ export class Hold {
     return this.#controller.signal;
   }
 
-  /** Detaches the signal for another hold: a loss of this one no longer aborts it. */
+  /** A loss of this hold no longer aborts the signal. */
   detach(): AbortController {
     const controller = this.#controller ?? new AbortController();
     this.#controller = undefined;
@@ -300,10 +295,6 @@ export class Hold {
     return this.validUntil >= this.holdUntil - NEAR_MS ? 'max-hold' : 'expired';
   }
 
-  /**
-   * Nothing changes if it has ended before.
-   * @param state `left` to the store, or to another process: nothing is sent for it
-   */
   leave(state: 'released' | 'left'): void {
     const { root } = this;
     if (this.state !== 'held') return;

@@ -133,7 +133,7 @@ export class Schedule {
 
   /**
    * Moves a lease to its place in the heap, also from its group. Only this and `settle` read what
-   * its hold asks for, so the hold may change.
+   * its hold asks for.
    */
   plan(root: Root): void {
     const { hold, renewal } = root;
@@ -161,10 +161,7 @@ export class Schedule {
     else renewal.group.remove(renewal);
   }
 
-  /**
-   * The leases of one command are due when the first of them ends. Call the returned function when
-   * the command was answered or has failed.
-   */
+  /** Call the returned function when the command was answered or has failed. */
   sent(roots: readonly Root[], ttl: number): () => void {
     let due = NEVER;
     for (const root of roots) {

@@ -13,12 +13,11 @@ import type { Hold } from './root.js';
 /** The last part of a lease, in which a missing renewal is overdue. */
 const OVERDUE = 1 / 3;
 
-/** The time before the current end, or that of `maxHold`. */
 export function warnAt(hold: Hold): number {
   return Math.min(renewalMissingAt(hold), hold.holdUntil - hold.terms.expiringBefore);
 }
 
-/** In ms before the end. */
+/** In ms. */
 function leftAt(hold: Hold, now: number): number {
   const end = now >= renewalMissingAt(hold) ? hold.validUntil : hold.holdUntil;
   return Math.max(0, end - now);

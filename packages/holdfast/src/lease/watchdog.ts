@@ -2,13 +2,11 @@
  * The watchdog: renews, warns about and ends all leases of one store in a process.
  *
  * A lease is renewed when half of its length has passed, or slightly later. Each has its own
- * answer: renewed (`validUntil` advances, counted from before the request), absent (the lease is
- * lost, and its signal aborts now), or none (it is retried until it ends). The watchdog never keeps
- * a process alive.
+ * answer: renewed (`validUntil` advances), absent (the lease is lost, and its signal aborts now),
+ * or none (it is retried until it ends). The watchdog never keeps a process alive.
  *
- * After a suspend, all leases are in doubt (not held, not lost): the store is asked until it
- * answers, or they end. If the answer to a renewal may have arrived, a passed deadline is judged
- * after one phase of reading; the lease is not believed meanwhile.
+ * After a suspend, all leases are in doubt: the store is asked until it answers, or they end. If
+ * the answer to a renewal may have arrived, a passed deadline is judged after one phase of reading.
  */
 import { Records } from '../base/chain.js';
 import { afterIo, type Clock } from '../base/clock.js';
@@ -139,7 +137,6 @@ export class Watchdog {
     return true;
   }
 
-  /** Extends a lease to at least `ms` from now. Rejects without an answer of the store. */
   renew(root: Root, ms: number): Promise<RenewReply['status']> {
     return this.inquiries.renew(root, ms);
   }
@@ -201,7 +198,6 @@ export class Watchdog {
     return true;
   }
 
-  /** Ends a lease whose time is over, after the answers that have arrived were read. */
   #end(root: Root): void {
     const { renewal } = root;
     if (root.hold.over) return this.lose(root.hold, root.hold.endReason());
@@ -252,10 +248,7 @@ export class Watchdog {
     }
   }
 
-  /**
-   * A renewal or a verification was answered: with the time left, "absent" (0), or not by the store
-   * (below 0).
-   */
+  /** @param left 0 if the store does not know the lease; below 0 without its answer */
   #renewed(root: Root, left: number, now: number, failure?: Error): void {
     root.renewal.busy = false;
     if (!root.held) return;

@@ -56,7 +56,7 @@ export interface ReleaseMessage extends HoldfastMessage {
   readonly fence?: number;
   /** Ms since the grant. */
   readonly held?: number;
-  /** Set at the end, see `ReleaseOutcome`. */
+  /** Set at the end. */
   outcome?: ReleaseOutcome;
 }
 

@@ -2,20 +2,8 @@
  * What an instance reports of itself: counters, warnings, and messages on channels of
  * `diagnostics_channel` ([decision 19](../../../../docs/decisions/0019-channels.md)).
  *
- * Each operation has one channel with a fixed name. Without a subscriber it costs one read of
- * `hasSubscribers`. Each channel has one or two places that publish, for all primitives:
- *
- * | channel | kind | place |
- * | --- | --- | --- |
- * | `holdfast:acquire` | tracing | `Acquisitions`, `Conditions.regained` |
- * | `holdfast:run` | tracing | the `run` of each primitive |
- * | `holdfast:renew` | tracing | `Inquiries` |
- * | `holdfast:release` | tracing | `Releaser` |
- * | `holdfast:forced` | tracing | `forceRelease` |
- * | `holdfast:wait` | plain | with the tracing of `acquire` |
- * | `holdfast:lost` | plain | `Hold` |
- * | `holdfast:handoff` | plain | `Acquisitions`, `Roots` |
- * | `holdfast:warning` | plain | `Warnings` |
+ * Without a subscriber, an operation costs one read of `hasSubscribers`. Apart from `holdfast:run`,
+ * each channel has one or two places that publish, for all primitives.
  */
 import {
   type Channel,
@@ -63,7 +51,6 @@ export function isOn({ hasSubscribers }: Tracing): boolean {
 /**
  * Publishes the steps of an operation as `TracingChannel.tracePromise` does, but without the
  * result, which is an object of the library. The work begins at once.
- * @param finish writes the result into the message
  */
 export function traced<T, M extends { error?: unknown }>(
   { start, end, asyncStart, asyncEnd, error }: Tracing,
@@ -171,9 +158,8 @@ export class Telemetry {
   }
 
   /**
-   * Warns if a held lease's object is collected: no code can release it, and it is renewed until
-   * the process ends. Only with a receiver of warnings, because registering an object takes longer
-   * than creating it.
+   * Warns if a held lease's object is collected, see `HOLDFAST_FORGOTTEN`. Only with a receiver of
+   * warnings, because registering an object takes longer than creating it.
    */
   watch(lease: object, hold: Hold): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;

@@ -1,7 +1,4 @@
-/**
- * Warnings: what is probably a mistake of the program, and what endangers leases. The rules and
- * texts, loaded with the first observation that has a receiver; the library prints nothing.
- */
+/** The rules and texts of warnings: probable mistakes of the program, and dangers for leases. */
 import type { AcquireRequest } from '../acquire/call.js';
 import type { HoldfastWarning, HoldfastWarningCode } from '../base/warning.js';
 import type { Hold } from '../lease/root.js';
@@ -16,9 +13,8 @@ const FORGET_MS = 60_000;
 const LATE = 1 / 10;
 /** Work that ends so soon after the loss of its lease was told to end by it. */
 const OUTLIVED_MS = 100;
-/** How often a server's wrong clock is told. */
 const SERVER_CLOCK_MS = 60_000;
-/** The same for a code that is about the whole process. */
+/** The least time between two warnings of one kind; some kinds have a longer one. */
 const PAUSE_MS = 1000;
 
 export class Warnings {
@@ -32,7 +28,7 @@ export class Warnings {
     this.#telemetry = telemetry;
   }
 
-  /** A call has waited for so many ms, behind a lease of this process if one is given. */
+  /** @param lease the lease of this process that the call waits for */
   waits(now: number, request: AcquireRequest, waited: number, lease?: Hold): void {
     const { key } = request;
     const { longWait } = this.#telemetry.settings;
@@ -102,7 +98,7 @@ export class Warnings {
     this.#tell('HOLDFAST_OUTLIVED', text, key);
   }
 
-  /** Leases with this ttl are renewed so many ms late; 50 or more. */
+  /** @param delay in ms, 50 or more */
   renews(now: number, keys: readonly string[], ttl: number, delay: number): void {
     if (delay < LATE * ttl || this.#isQuiet('renews', now, PAUSE_MS)) return;
     const [key = ''] = keys;

@@ -1,8 +1,6 @@
 /**
- * Acquires permits of one resource, and runs work under the lease. All locks use it.
- *
- * An acquirer knows the key, the capacity and the checked options of its lock; the primitive says
- * how many permits a call requests.
+ * Acquires permits of one resource for each kind of lock, and runs work under the lease. The
+ * primitive says how many permits a call requests.
  */
 import type { Core } from '../acquire/core.js';
 import type { LockKind } from '../engine/kinds.js';
@@ -60,10 +58,6 @@ export class Acquirer<L extends Lease> {
     return this.#subject.key;
   }
 
-  /**
-   * Waits without a limit, or for `wait` ms.
-   * @param events see `AcquireRequest`
-   */
   acquire(weight: number, options?: AcquireOptions, events?: AcquireEvents): Promise<L> {
     try {
       const asked = this.#request(weight, options, Number.POSITIVE_INFINITY, events);
@@ -82,7 +76,6 @@ export class Acquirer<L extends Lease> {
     throw await this.core.explain(this.key, error);
   };
 
-  /** Waits for `wait` ms, default 0; then resolves to `null`. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
       const hold = await this.#request(weight, options, 0);
@@ -93,7 +86,6 @@ export class Acquirer<L extends Lease> {
     }
   }
 
-  /** Rejects if the lease is lost before the work ends. */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     return this.core.telemetry.run(this.key, async () =>

@@ -1,4 +1,3 @@
-/** Several mutexes as one lock; `multi-acquire.ts` says how, and why that cannot deadlock. */
 import type { Core } from '../acquire/core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
@@ -18,10 +17,8 @@ import type { MultiLease } from './multi-lease.js';
 export const ALL_OF_KEYS_MAX = 10_000;
 
 /**
- * A lock on several keys: all of them or none.
- *
- * The order of the keys has no meaning, and a repeated key counts once. Each lock is the mutex of
- * its key, so `AllOf` and that `Mutex` exclude each other.
+ * A lock on several keys: all of them or none. A repeated key counts once. Each lock is the mutex
+ * of its key, so `AllOf` and that `Mutex` exclude each other.
  */
 export class AllOf {
   /** The keys in the order in which `acquire` waits for them, each once. */
@@ -44,8 +41,7 @@ export class AllOf {
    *
    * If all are free, this takes one round trip. Otherwise the call waits in the queue of one lock
    * at a time, in the order of `keys`, and holds those before it. Callers of `allOf` cannot
-   * deadlock each other. A caller that holds a lock from another call can: `allOf` does not know of
-   * it.
+   * deadlock each other, unless they hold locks from other calls.
    *
    * Fairness: that of each mutex. A lock that is granted out of order is released at once, so a
    * concurrent `tryAcquire` may fail although no caller keeps the lock.

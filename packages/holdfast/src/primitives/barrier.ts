@@ -1,7 +1,3 @@
-/**
- * The cyclic barrier. `engine/gate.ts` counts the parties and breaks generations;
- * `gates/gate-waiters.ts` has the waiters of this process.
- */
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
 import type { GateSubject } from './gates/gate-waiter.js';
@@ -36,7 +32,7 @@ export class Barrier {
   readonly parties: number;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** The number that was last reported; 0 before the first reply. */
+  /** As last reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -52,9 +48,9 @@ export class Barrier {
   }
 
   /**
-   * Waits until all parties have arrived; then all continue, and the next generation can begin. A
-   * caller in excess of `parties` waits for it. With a `wait` of 0 only the last party passes;
-   * another one times out, which breaks the generation.
+   * Waits until all parties have arrived. A caller in excess of `parties` waits in the next
+   * generation. With a `wait` of 0 only the last party passes; another one times out, which breaks
+   * the generation.
    *
    * A waiting party breaks its generation if it dies, is frozen for longer than its `ttl`, times
    * out, aborts or closes. All others are rejected with `HOLDFAST_BROKEN`: at once if the party

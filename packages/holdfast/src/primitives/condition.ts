@@ -1,8 +1,6 @@
 /**
- * Conditions: a holder of a mutex waits until another holder signals.
- *
- * The contract is that of Java's `Condition`; releasing and starting to wait are one atomic step.
- * `engine/condition.ts` says how a signal survives the crash of the waiter that it woke.
+ * Conditions of a mutex, with the contract of Java's `Condition`. `engine/condition.ts` says how a
+ * signal survives the crash of the waiter that it woke.
  */
 import { aborted, onAbort } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
@@ -18,7 +16,7 @@ import { quote } from '../base/text.js';
 export interface AwaitOptions {
   /** In ms. Default: no limit. */
   readonly wait?: number | undefined;
-  /** Stops the wait for a signal; the lock is still acquired again. */
+  /** Stops the wait, see {@link Condition.await}. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -127,7 +125,6 @@ export class Condition {
     const until = clock.now() + wait;
     for (;;) {
       const isTrue = await predicate();
-      // it may have ended while the predicate was asked
       if (this.#doubts(lease)) await lease.verify();
       lease.assertHeld();
       if (isTrue) return true;
@@ -169,7 +166,6 @@ export class Condition {
     return lease.state === 'doubted';
   }
 
-  /** Ends the wait when the caller's does. */
   #bind(
     conditions: Conditions,
     parked: Parked,

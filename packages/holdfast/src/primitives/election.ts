@@ -1,6 +1,6 @@
 /**
- * Leader election: a mutex that its holder keeps. It is strictly fair, so each term is one lease of
- * the store, and its fence is the term's number.
+ * Leader election: a mutex that is strictly fair, so each term is one lease of the store, and its
+ * fence is the term's number.
  *
  *     lead: campaign --elected--> work --work ended--> resign --pause--> campaign ...
  *              \--store silent--> pause          \--term lost--> (wait for the work) --> campaign
@@ -34,9 +34,8 @@ export interface LeadOptions {
   /** Ms between a term's end and the next candidature. 1 to 86,400,000; default 100. */
   readonly pause?: number | undefined;
   /**
-   * Called with the error of a candidature that failed because the store did not reply, or too few
-   * replicas have the grant. `lead` tries again after `pause`; it rejects if this function throws
-   * or rejects.
+   * Called with the error of a candidature that `lead` repeats after `pause`. `lead` rejects if
+   * this function throws or rejects.
    */
   readonly onFailure?: ((error: unknown) => unknown) | undefined;
 }
@@ -49,7 +48,7 @@ export interface ObserveOptions {
 
 /** The current leader, as an observer sees it. */
 export interface Leader {
-  /** The id of the candidature, never used again. */
+  /** See `Leadership.id`. */
   readonly id: string;
   /** See `Leadership.term`. */
   readonly term: number;
@@ -75,7 +74,6 @@ export class Election {
   readonly key: string;
   readonly #core: Core;
   readonly #acquirer: Acquirer<Lease>;
-  /** A change of a term of this object wakes them. */
   readonly #observers = new Set<() => void>();
 
   /** @internal */
@@ -115,8 +113,8 @@ export class Election {
    *
    * Rejects with the work's own error, after resigning; if the term is over, the signal's reason,
    * an `AbortError`, a `HOLDFAST_ABORTED` with that cause, and `HOLDFAST_CLOSED` at a close do not
-   * count. If the store does not reply, or too few replicas have the grant, `lead` tries again; it
-   * rejects with the other errors of `campaign`.
+   * count. If the store does not reply to a candidature, or too few replicas have the grant, `lead`
+   * repeats it; it rejects with the other errors of `campaign`.
    */
   async lead(work: (leadership: Leadership) => unknown, options: LeadOptions = {}): Promise<void> {
     checkWork(work);
@@ -153,9 +151,8 @@ export class Election {
    * Yields the current leader at once, and the new one after each change; `null`: there is none.
    * Ends when `signal` aborts or the `Holdfast` closes.
    *
-   * A poll is one small read-only command; the store keeps nothing for an observer. So a change is
-   * seen at most `every` ms and one round trip late, and terms between two polls are missed. Terms
-   * of this object are seen at once.
+   * Each poll is one small read-only command. A change is seen at most `every` ms and one round
+   * trip late, and terms between two polls are missed. Terms of this object are seen at once.
    *
    * Throws `HOLDFAST_UNREACHABLE` when the store has not replied for `unreachableAfter` ms.
    */
@@ -179,7 +176,7 @@ export class Election {
     });
   }
 
-  /** `undefined` if `lead` was stopped or the store did not reply. */
+  /** `undefined` if `lead` was stopped, or has to try again. */
   async #elected(
     signal: AbortSignal | undefined,
     onFailure: LeadOptions['onFailure'],

@@ -104,9 +104,15 @@ export class Flight {
     if (lease !== null) return lease;
     this.#onReply(undefined);
     this.#wait();
-    const seat = await wait.acquire(1, { signal }, events);
+    let queued = false;
+    const onProgress = (trouble: unknown): void => {
+      if (trouble === undefined) queued = true;
+      this.#onReply(trouble);
+    };
+    const seat = await wait.acquire(1, { signal }, { ...events, onProgress });
     void quietly(seat.release());
-    return null;
+    // at once: nothing is computed, and seats of others may have been the reason of the refusal
+    return queued ? null : lead.acquire(SEATS, { signal }, events);
   }
 
   async #compute(lease: Lease): Promise<FlightOutcome> {

@@ -7,7 +7,7 @@
  * Each victim first gets a marker, with the reason and the process that ends its lease. The marker
  * lasts longer than the lease. When the store does not know a lease any more, its process reads the
  * marker, stops to believe in the lease, and removes the marker. So once no marker is left, no
- * process believes in an ended lease; `overlap` is 0 only then.
+ * process believes in an ended lease.
  *
  * A mutex's lease may go from task to task without a command. So the store knows its process, by
  * the first task's id, and not which task holds.
@@ -70,7 +70,6 @@ class ForceRelease {
     this.#core = core;
     this.#key = key;
     this.#force = force;
-    // the store knows a lease that was handed on by its root's id
     this.#root = (force.id || force.holder).split('/', 1)[0] as string;
   }
 
@@ -146,7 +145,7 @@ class ForceRelease {
     return this.#root === '' || id === this.#root || ids.includes(this.#root);
   }
 
-  /** True once no process believes in these leases; false if unknown in time. */
+  /** False if the confirmation does not come in time. */
   async #confirmed(ended: readonly string[]): Promise<boolean> {
     const keys = ended.map((id) => this.#markers.get(id));
     if (this.#force.wait === 0 || keys.includes(undefined)) return false;

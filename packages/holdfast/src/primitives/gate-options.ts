@@ -1,4 +1,3 @@
-/** Options of latches and barriers. */
 import { badOption } from '../base/errors.js';
 import { duration, known } from '../base/checks.js';
 

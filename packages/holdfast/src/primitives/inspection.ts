@@ -1,4 +1,3 @@
-/** Inspects locks. */
 import { type CallOptions, unlessAborted } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
 import type {
@@ -101,10 +100,7 @@ export interface ListOptions {
 
 export const SHOWN_MAX = 100;
 
-/**
- * `null` without a holder, a waiter and a waiter at a condition.
- * @param limit of each list
- */
+/** @param limit of each list */
 export async function inspect(
   core: Core,
   key: string,

@@ -5,9 +5,7 @@
  *        \              \--end, after the minimum--> released
  *         \--end--> released
  *
- * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease expires). The store extends
- * the expiry before the work starts, so it holds if the process is killed. `close` respects the
- * hold's `keepUntil`.
+ * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease expires).
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
@@ -30,8 +28,8 @@ export class KeptLease extends Lease {
   }
 
   /**
-   * Makes the store keep the lease for `ms` from now. Rejects with `HOLDFAST_LOST` if the lease has
-   * ended, and with `HOLDFAST_UNCERTAIN` if it ends before the store replies.
+   * Keeps the lease for `ms` from now. Rejects with `HOLDFAST_LOST` if the lease has ended, and
+   * with `HOLDFAST_UNCERTAIN` if it ends before the store replies.
    */
   async keep(ms: number): Promise<void> {
     const hold = this.#hold;
@@ -50,9 +48,9 @@ export class KeptLease extends Lease {
   }
 
   /**
-   * Ends the lease in this process, and in the store if its minimum time is over. Resolves to the
-   * outcome of the release; to `undefined` if the store must keep the lease. Then it is released at
-   * the end of the minimum time, if this process runs and its `Holdfast` is open, or it expires.
+   * Resolves to the outcome of the release, or to `undefined` if the store must keep the lease.
+   * Then it is released at the end of the minimum time if the `Holdfast` is still open, or it
+   * expires.
    */
   async end(): Promise<ReleaseOutcome | undefined> {
     const { clock } = this.#core;

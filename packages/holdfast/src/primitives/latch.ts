@@ -1,7 +1,3 @@
-/**
- * The count-down latch. `engine/gate.ts` keeps the count and breaks generations;
- * `gates/gate-waiters.ts` has the waiters of this process.
- */
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
 import type { GateSubject } from './gates/gate-waiter.js';
@@ -36,7 +32,7 @@ export class Latch {
   readonly key: string;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** The number that was last reported; 0 before the first reply. */
+  /** As last reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -58,11 +54,11 @@ export class Latch {
    *
    * A call counts at most once, even if its request is retried or delayed, and never in a
    * generation that began after the call (more than a round trip after it, by the store's clock).
-   * If a `reset` or `delete` reaches the store first, it rejects with `HOLDFAST_BROKEN`.
    *
-   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, `HOLDFAST_MISMATCH` if the key
-   * has another count or is a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply (the call
-   * may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
+   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, also by a `reset` or `delete`
+   * that reaches the store first, `HOLDFAST_MISMATCH` if the key has another count or is a barrier,
+   * `HOLDFAST_UNCERTAIN` if the store does not reply (the call may have counted),
+   * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    *
    * @param by 1 to 100,000; default 1
    */

@@ -6,11 +6,8 @@
  *       |\---step down (close, stop)--> over here; the lease is kept until `resign`
  *       \----handed over--> over here; another process continues the term
  *
- * While the lease is in doubt, `leads` is false, but the term goes on.
- *
  * Invariants: I7 (`signal` aborts and `leads` is false no later than the lease ends on this clock)
- * and I8 (an aborted `signal` stays aborted). `signal` aborts at any end of the term, so work
- * watches only that.
+ * and I8 (an aborted `signal` stays aborted).
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
@@ -96,17 +93,14 @@ export class Leadership implements AsyncDisposable {
     return state === 'held';
   }
 
-  /**
-   * Resolves to `leads` once it is certain: when the lease is not in doubt, or the term is over.
-   */
+  /** Resolves to `leads` once it is certain, see {@link Lease.verify}. */
   async verify(): Promise<boolean> {
     return (await this.#lease.verify()) && !this.#over.signal.aborted;
   }
 
   /**
    * Ends the term and hands off to the next candidate. Resolves to `lost` if it had ended before.
-   * Repeated calls return the same result. Rejects with `HOLDFAST_UNCERTAIN` if the store does not
-   * reply; the release is then retried in the background until the lease has expired.
+   * Repeated calls, retries and errors are those of {@link Lease.release}.
    */
   async resign(): Promise<ReleaseOutcome> {
     this.#unhook();
@@ -130,10 +124,7 @@ export class Leadership implements AsyncDisposable {
     return this.#lease;
   }
 
-  /**
-   * Another process continues the term.
-   * @internal
-   */
+  /** @internal */
   handedOver(): void {
     this.#unhook();
     this.stepDown(undefined);
@@ -150,10 +141,7 @@ export class Leadership implements AsyncDisposable {
     return wasInDoubt;
   }
 
-  /**
-   * Keeps the lease until `resign`.
-   * @internal
-   */
+  /** @internal */
   stepDown(reason: unknown): void {
     if (this.#over.signal.aborted) return;
     this.#over.abort(reason);

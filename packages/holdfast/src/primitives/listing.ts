@@ -1,4 +1,3 @@
-/** Lists locks. */
 import type { Core } from '../acquire/core.js';
 import type { HoldfastError } from '../base/errors.js';
 import type { Inspect } from '../engine/commands.js';
@@ -10,7 +9,6 @@ import { UnreadableRecord } from '../store/port.js';
 const BATCH = 256;
 const UNDER_WAY = 6;
 
-/** Not a snapshot: each lock is inspected when the scan reaches it. */
 export async function* list(
   core: Core,
   pattern: string,

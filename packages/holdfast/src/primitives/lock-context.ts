@@ -10,7 +10,6 @@ import type { Core } from '../acquire/core.js';
 import type { Lease } from '../lease/lease.js';
 
 interface ContextEntry {
-  /** One key in two stores means two locks. */
   readonly core: Core;
   readonly lease: Lease;
   readonly reentrant: boolean;
@@ -26,7 +25,6 @@ interface LeaseQuery {
 /** Outermost lease first. */
 const storage = new AsyncLocalStorage<readonly ContextEntry[]>();
 
-/** The work, and all code that it starts, can find the lease. */
 export function under<T>(core: Core, lease: Lease, reentrant: boolean, work: () => T): T {
   // otherwise ended leases would accumulate in endless chains of work
   const outer = (storage.getStore() ?? []).filter(

@@ -1,4 +1,3 @@
-/** Questions about a lock that change nothing. */
 import { aborted, onAbort } from '../base/abort.js';
 import * as failures from '../acquire/failures.js';
 import type { Core } from '../acquire/core.js';
@@ -13,7 +12,6 @@ export function stateOf(core: Core, key: string, limit = 1): Promise<InspectRepl
   return ask(core, { op: 'inspect', key, limit });
 }
 
-/** The acquisitions before the first one of this instance; `null` if none waits. */
 export async function placeOf(core: Core, key: string): Promise<number | null> {
   const { waiters } = await stateOf(core, key, SHOWN_MAX);
   let before = 0;
@@ -25,7 +23,6 @@ export async function placeOf(core: Core, key: string): Promise<number | null> {
   return core.acquisitions.roots.localWaiters(key) > 0 ? before : null;
 }
 
-/** Asks until `enough`; false if the wait ends before. */
 export async function poll(
   core: Core,
   key: string,

@@ -1,8 +1,6 @@
 /**
- * Methods that run under the lock of a key: a decorator that calls `Mutex.run`. A standard
- * decorator receives the method and a context object; a legacy one (`experimentalDecorators`) the
- * prototype, the name and the descriptor. Code that a locked method calls can find its lease, see
- * `lock-context.ts`.
+ * The decorator `locked`. A standard decorator receives the method and a context object; a legacy
+ * one (`experimentalDecorators`) the prototype, the name and the descriptor.
  */
 import { badOption, HoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
@@ -18,7 +16,7 @@ export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
-/** A template, or a function of the method's arguments. */
+/** See the `key` of {@link locked}. */
 export type LockedKey = string | ((...args: never[]) => string);
 
 /** The key function must accept the method's arguments. */
@@ -44,10 +42,8 @@ export interface LockedDecorator<Self, K extends LockedKey> {
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Makes a method run under the lock of a key: a call acquires the lock, runs the method while the
- * lease is renewed, and releases the lock, also if the method throws. The call rejects with the
- * method's own error, and as `Mutex.run` does. The method keeps its `this`, arguments, name and
- * result.
+ * Makes a method run under the lock of a key: each call is a `Mutex.run` with the method as its
+ * work, and rejects as that does. The method keeps its `this`, arguments, name and result.
  *
  * Only for methods that return a promise, static ones too: others do not compile, and decorating a
  * generator throws `HOLDFAST_BAD_OPTION`. Works with standard decorators and with
@@ -91,10 +87,8 @@ export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefin
 }
 
 /**
- * The lease of a key, if the running code runs in a locked method or a reentrant run of that key,
- * and the lock is held. Otherwise throws `HOLDFAST_NOT_HELD`, or `HOLDFAST_LOST` if the lease is
- * over.
- * @param holdfast considers only locks of this instance
+ * As {@link currentLease}, but throws `HOLDFAST_NOT_HELD` if the running code is not in a locked
+ * method or a reentrant run of the key, and `HOLDFAST_LOST` if the lease is over.
  */
 export function assertLocked(key: string, holdfast?: Holdfast): Lease {
   const lease = currentLease(key, holdfast);

@@ -1,6 +1,6 @@
 /**
  * Markers: leases that nothing renews or releases, so that the store remembers a fact for some
- * time. `list` omits them.
+ * time.
  */
 import type { Core } from '../acquire/core.js';
 import type { AcquireRequest } from '../acquire/call.js';

@@ -32,7 +32,6 @@ export interface MultiAcquireLimits {
   readonly signal: AbortSignal | undefined;
 }
 
-/** One signal aborts when any of the leases is lost. */
 export interface MultiAcquired {
   readonly leases: readonly Lease[];
   readonly lost: AbortSignal;
@@ -113,7 +112,7 @@ export class MultiAcquire {
     }
   }
 
-  /** Tries locks in one turn, also beyond the wait; keeps those before the first refusal. */
+  /** Tries locks, also beyond the wait. */
   async #ask(count: number): Promise<boolean> {
     const from = this.#leases.length;
     const asked = this.#acquirers.slice(from, from + count);
@@ -145,7 +144,6 @@ export class MultiAcquire {
     return this.#until - this.#clock.now();
   }
 
-  /** Whether the store may become reachable within the wait. */
   #mayWait(error: unknown): boolean {
     return this.#bounds.wait > 0 && isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
   }
@@ -162,7 +160,7 @@ export class MultiAcquire {
   }
 
   #check(): void {
-    // reading `signal` notices a deadline that passed in a blocked event loop
+    // see `MultiLease.signal`
     for (const lease of this.#leases) if (lease.signal.aborted) break;
     this.#end.signal.throwIfAborted();
   }

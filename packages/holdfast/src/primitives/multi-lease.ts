@@ -1,4 +1,3 @@
-/** The leases of several locks, as one. */
 import { type HoldfastError, isHoldfastError } from '../base/errors.js';
 import { EXTENSIONS_MAX, notExtended } from '../lease/extension.js';
 import { isLossOf } from '../lease/lease-state.js';
@@ -15,16 +14,15 @@ const LONGEST_MS = 86_400_000;
 /**
  * The locks of several keys, granted together.
  *
- * Each key has its own lease, renewed like every other, and fence. They are released together. When
- * one is lost, `signal` aborts and `held` is false; the others stay held until `release`, so that
- * the work can stop safely.
+ * Each key has its own lease and fence. They are released together. When one is lost, the others
+ * stay held until `release`, so that the work can stop safely.
  */
 export class MultiLease implements AsyncDisposable {
   static {
     shownAs(this, ({ fences, held, remaining }) => ({ fences, held, remaining }));
   }
 
-  /** The keys in the order in which `acquire` waits for them, each once. */
+  /** See `AllOf.keys`. */
   readonly keys: readonly string[];
   /**
    * The fence of each key, greater than that of every earlier lease of the key. Fences of different
@@ -102,11 +100,11 @@ export class MultiLease implements AsyncDisposable {
 
   /**
    * Releases all locks, in one round trip. Resolves to `lost` if one was lost before, to `kept` if
-   * one has other holds, otherwise to `freed`. `outcomes` has that of each key.
+   * one has other holds, otherwise to `freed`.
    *
    * Repeated calls return the same result, and never affect a newer lease. Rejects with
-   * `HOLDFAST_UNCERTAIN` if the store does not reply for one of them; that release is retried in
-   * the background until its lease has expired, and the others are released.
+   * `HOLDFAST_UNCERTAIN` if the store does not reply for one of them; that release is retried as in
+   * {@link Lease.release}, and the others are released.
    */
   release(): Promise<ReleaseOutcome> {
     this.#released ??= this.#release();
@@ -132,10 +130,7 @@ export class MultiLease implements AsyncDisposable {
     return (lost ?? first).loss;
   }
 
-  /**
-   * See `Lease.follow`.
-   * @internal
-   */
+  /** @internal */
   follow(signal: AbortSignal): () => void {
     return (this.#leases[0] as Lease).follow(signal);
   }

@@ -1,19 +1,16 @@
-/** The mutex with conditions and questions about its state. */
 import { Condition } from './condition.js';
 import type { WaitOptions } from './gate-options.js';
 import { placeOf, poll, stateOf } from './lock-state.js';
 import { PlainMutex } from './plain-mutex.js';
 
 /**
- * A lock with at most one holder at a time, across processes and machines.
- *
- * Creating this object sends no request: the lock is in the store only while it is held or has
- * waiters.
+ * A lock with at most one holder at a time, across processes and machines. It is in the store only
+ * while it is held or has waiters.
  */
 export class Mutex extends PlainMutex {
   /**
-   * A holder waits at it until another holder signals.
-   * @param name 1 to 200 characters; equal names are one condition, in every process
+   * See {@link Condition}.
+   * @param name 1 to 200 characters
    */
   condition(name: string): Condition {
     return new Condition(this.acquirer.core, this.key, name);

@@ -1,6 +1,6 @@
 /**
- * Locks that calls address by key and owner. Their whole state is in the store, so any process that
- * knows the owner's name can continue.
+ * Locks that calls address by key and owner. A process keeps no state of a lock that it does not
+ * renew.
  *
  *     free --lock--> one hold --lock--> two holds --unlock--> one hold --unlock--> free
  *     any number of holds --expiry, force--> free
@@ -10,8 +10,6 @@
  * reads the ids and releases one by its id: repeated or late, it ends that hold or nothing, never
  * one of another owner or a newer one (I3, I8). If two calls choose the same hold, one of them
  * chooses again.
- *
- * This process keeps no state of a lock that it does not renew.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';
@@ -60,15 +58,15 @@ export class OwnerLocks {
   }
 
   /**
-   * Locks for an owner, or adds a hold to its lock. Waits without a limit, or for `wait` ms.
-   * Resolves to the fence, the same for all holds of one lock.
+   * Locks for an owner, or adds a hold to its lock. Resolves to the fence, the same for all holds
+   * of one lock.
    *
    * The lock ends `ttl` after it was granted, by the store's clock; a further hold extends it to at
    * least `ttl` from then. The end is not reported. The lock stays in the store until then, also if
    * this process ends or its `Holdfast` closes; with `renew: true`, closing releases it.
    *
-   * Fairness, cancellation and errors are those of `Mutex.acquire`. A duplicate of the request that
-   * arrives after the unlock may lock again, for at most `ttl`.
+   * Waiting, fairness, cancellation and errors are those of `Mutex.acquire`. A duplicate of the
+   * request that arrives after the unlock may lock again, for at most `ttl`.
    * @param ttl 10 to 86,400,000; anything else rejects with `HOLDFAST_BAD_OPTION`
    */
   async lock(key: string, owner: string, ttl: number, options?: OwnerLockOptions): Promise<number> {
@@ -132,8 +130,7 @@ export class OwnerLocks {
 
   /**
    * Extends the owner's lock to at least `ttl` from now; never shortens it. Resolves to `false`,
-   * and changes nothing, if the owner does not hold the lock (any more): it never renews another
-   * owner's lock, or revives an ended one.
+   * and changes nothing, if the owner does not hold the lock (any more).
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the request was not sent, and with `HOLDFAST_UNCERTAIN`
    * if the store did not reply; it is safe to repeat.

@@ -1,4 +1,3 @@
-/** The mutex without conditions: capacity 1, each acquisition takes 1 permit. */
 import type { Core } from '../acquire/core.js';
 import { aborted } from '../base/abort.js';
 import type { AcquireRequest } from '../acquire/call.js';
@@ -14,10 +13,9 @@ import { innermost, under } from './lock-context.js';
 export interface MutexOptions extends LockOptions {
   /**
    * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
-   * the store. Each `run` is a hold: the lock is released when the last ends, which is the
-   * outermost one unless its work did not await other work. With `'refuse'`, such a `run` rejects
-   * with `HOLDFAST_REFUSED` instead of waiting for itself; so does an `acquire` that may wait, also
-   * of `allOf` with this mutex. Default `false`.
+   * the store. Each `run` is a hold: the lock is released when the last ends. With `'refuse'`, such
+   * a `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself; so does an `acquire`
+   * that may wait, also of `allOf` with this mutex. Default `false`.
    */
   readonly reentrant?: boolean | 'refuse' | undefined;
 }
@@ -116,10 +114,7 @@ export class PlainMutex {
     if (/held|doubted/.test(outer?.state ?? '')) throw failures.waitsForItself(key);
   }
 
-  /**
-   * For `allOf`.
-   * @internal
-   */
+  /** @internal */
   get acquirer(): Acquirer<Lease> {
     return this.#acquirer;
   }

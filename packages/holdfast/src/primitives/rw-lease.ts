@@ -14,7 +14,6 @@ import type { Hold } from '../lease/root.js';
 import { Lease } from '../lease/lease.js';
 import { quote } from '../base/text.js';
 
-/** Permits of a reader; a writer takes all. */
 export const READER = 1;
 export const WRITER: number = 2 ** 30;
 
@@ -27,7 +26,6 @@ export class RwLease extends Lease {
   #mode: RwMode;
   /** The requested side, without a reply. */
   #unanswered: RwMode | undefined;
-  /** Changes are made one after another. */
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */

@@ -1,8 +1,4 @@
-/**
- * The read-write lock: a reader takes one permit, a writer all. The queue is first in, first out:
- * later readers wait behind a queued writer, and adjacent readers are granted together. Every
- * reader has its own lease.
- */
+/** The read-write lock: a reader takes one permit, a writer all. */
 import type { Core } from '../acquire/core.js';
 import { checkObject } from '../base/checks.js';
 import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
@@ -12,7 +8,8 @@ import { READER, RwLease, WRITER } from './rw-lease.js';
 
 /**
  * One side of a read-write lock. Both sides are served strictly in the order of arrival at the
- * store, with or without `fair`.
+ * store, with or without `fair`: readers wait behind a queued writer, and adjacent readers are
+ * granted together.
  */
 export class RwSide {
   readonly #acquirer: Acquirer<RwLease>;
@@ -29,8 +26,7 @@ export class RwSide {
   }
 
   /**
-   * Acquires this side of the lock; waits without a limit, or for `wait` ms. Cancellation is that
-   * of `Mutex.acquire`.
+   * Acquires this side of the lock. Waiting and cancellation are those of `Mutex.acquire`.
    *
    * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is another kind of lock,
    * and with `HOLDFAST_REFUSED` if the same `sharedBy` holds the read side and requests the write
@@ -40,10 +36,7 @@ export class RwSide {
     return this.#acquirer.acquire(this.#weight, options);
   }
 
-  /**
-   * As `Mutex.tryAcquire`, for this side. With a queue, neither side is available, not even for a
-   * reader.
-   */
+  /** As `Mutex.tryAcquire`, for this side. With a queue, neither side is available. */
   tryAcquire(options?: AcquireOptions): Promise<RwLease | null> {
     return this.#acquirer.tryAcquire(this.#weight, options);
   }
@@ -67,8 +60,8 @@ export class RwSide {
 }
 
 /**
- * A lock with many readers or one writer, across processes and machines. Creating this object sends
- * no request. A crashed reader blocks a writer only until its own lease ends.
+ * A lock with many readers or one writer, across processes and machines. A crashed reader blocks a
+ * writer only until its own lease ends.
  */
 export class RwLock {
   readonly key: string;

@@ -88,7 +88,7 @@ export class Slot {
     return lock && own && lock.heldFor >= own.heldFor - BLUR_MS ? 'running' : 'unfinished';
   }
 
-  /** Waits for the mark of a run that has just begun; `null` if none comes. */
+  /** Waits for the mark of a young run. */
   async soonTaken(): Promise<HolderInfo | null> {
     const pause = new Pause(this.#core.clock);
     for (let looks = 0; looks < LOOKS_MAX; looks++) {

@@ -1,7 +1,3 @@
-/**
- * Scheduled work: every machine's scheduler fires, one machine does the work. `scheduled-runs.ts`
- * has the runs.
- */
 import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
 import { duration, known } from '../base/checks.js';
@@ -54,20 +50,18 @@ export class Schedule {
   }
 
   /**
-   * Does the work and resolves to its value with `ran: true`. Resolves to a `reason` with
-   * `ran: false`, and does nothing, if another machine does the work, another run began less than
-   * `atLeast` ms ago, or the `slot` has had its run.
+   * Does the work and resolves to its value with `ran: true`; or does nothing and resolves to a
+   * `reason` with `ran: false`, see `SkipReason`.
    *
-   * The lock is renewed while the work runs, for at most `atMost` ms, and ends with the work, but
-   * not before `atLeast` ms after it was acquired. If the process exits before that, the store ends
-   * the lock by its own clock, at most one ttl late. After a crash it ends one ttl after the last
+   * The lock is renewed while the work runs, and ends with it, but not before `atLeast` and not
+   * after `atMost` ms. If the process exits before `atLeast` ms have passed, the store ends the
+   * lock by its own clock, at most one ttl late. After a crash it ends one ttl after the last
    * renewal, and not before `atLeast`.
    *
    * Rejects with the work's own error; with `HOLDFAST_LOST` if the lock was lost before the work
    * ended (the work was done, but another run may have been active at the same time); with
    * `HOLDFAST_UNCERTAIN` if the store stopped replying before the work began; and as
-   * `Mutex.acquire` does, without `HOLDFAST_TIMEOUT`. In the latter two cases the work was not
-   * started.
+   * `Mutex.acquire` does, without `HOLDFAST_TIMEOUT`.
    */
   async runOnce<T>(
     work: (run: ScheduledRun) => T | Promise<T>,

@@ -6,10 +6,9 @@
  *                     \--marked--> kept for atLeast --> work --> ended, or kept until atLeast
  *
  * The lock of the key prevents simultaneous runs; the store extends it to `atLeast`. A slot's
- * marker is its own resource: a lease of `retention` ms that is not renewed, and released only
- * after a failure with `afterFailure: 'release'`. At most one run of a slot gets it (I1), and it
- * expires (I9). Both are in the store before the work begins, so a run counts even if its process
- * crashes.
+ * marker lasts for `retention` ms, and is released only after a failure with
+ * `afterFailure: 'release'`. At most one run of a slot gets it (I1), and it expires (I9). Both are
+ * in the store before the work begins, so a run counts even if its process crashes.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderInfo } from './inspection.js';
@@ -112,10 +111,7 @@ export class ScheduledRuns {
     return { ran: false, reason: 'busy', holder, slot: state };
   }
 
-  /**
-   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker; to `undefined`
-   * without a slot, and to `null` if it is taken. Nothing is held after a rejection.
-   */
+  /** `undefined` without a slot, `null` if it is taken. Nothing is held after a rejection. */
   async #prepare(lease: KeptLease, slot: Slot | undefined): Promise<KeptLease | null | undefined> {
     let marker: KeptLease | null | undefined;
     try {

@@ -1,4 +1,3 @@
-/** A semaphore's lease, of which a part can be released. */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
 import { whole } from '../base/checks.js';
@@ -11,7 +10,6 @@ import { quote } from '../base/text.js';
 export class SemaphoreLease extends Lease {
   readonly #hold: Hold;
   readonly #core: Core;
-  /** Changes are made one after another. */
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */

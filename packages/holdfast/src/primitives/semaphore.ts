@@ -1,9 +1,3 @@
-/**
- * The semaphore: an acquisition takes one or more of n permits.
- *
- * Each acquisition is a lease, so the permits of a crashed process are released at its expiry. All
- * concurrent users of a key must give the same capacity; the store keeps it.
- */
 import type { Core } from '../acquire/core.js';
 import type { InspectReply } from '../engine/commands.js';
 import { badOption, type HoldfastError } from '../base/errors.js';
@@ -36,13 +30,14 @@ export interface SemaphoreOptions extends LockOptions {
 }
 
 export interface SemaphoreRunOptions extends AcquireOptions {
-  /** 1 to all permits of the semaphore. Default 1. */
+  /** As in `acquire`. */
   readonly permits?: number | undefined;
 }
 
 /**
- * A fixed number of permits, shared by processes and machines. Creating this object sends no
- * request: the semaphore is in the store only while permits are held or it has waiters.
+ * A fixed number of permits, shared by processes and machines. Each acquisition is one lease: the
+ * permits of a crashed process are free when it expires. The semaphore is in the store only while
+ * permits are held or it has waiters.
  *
  * Fairness: requests are served strictly in the order of arrival at the store, with or without
  * `fair`: later ones wait behind a large one at the head of the queue.
@@ -78,8 +73,7 @@ export class Semaphore {
   }
 
   /**
-   * Acquires permits, all or none; waits without a limit, or for `wait` ms. Cancellation is that of
-   * `Mutex.acquire`.
+   * Acquires permits, all or none. Waiting and cancellation are those of `Mutex.acquire`.
    *
    * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is in use with another
    * number of permits (the message names it), and with `HOLDFAST_REFUSED` if the same `sharedBy`
@@ -95,10 +89,7 @@ export class Semaphore {
     return this.#acquirer.tryAcquire(this.#wanted(permits), options);
   }
 
-  /**
-   * As `Mutex.run`, under permits.
-   * @param options those of an acquisition, and `permits`, default 1
-   */
+  /** As `Mutex.run`, under permits. */
   async run<T>(
     work: (lease: SemaphoreLease) => T | Promise<T>,
     options: SemaphoreRunOptions = {},
@@ -175,7 +166,7 @@ export class Semaphore {
     return state.waiterCount > 0 ? 0 : Math.max(0, permits - state.used);
   }
 
-  /** 0 if the store knows none. Throws `HOLDFAST_MISMATCH` for another kind of lock. */
+  /** 0 if the store knows none. */
   #known(state: InspectReply): number {
     if (state.kind === 'semaphore') return state.capacity;
     const { holderCount, waiterCount, parkedCount } = state;

@@ -3,8 +3,8 @@
  *
  *     opened (1 run) --entered--> (+1) --a run ends--> (-1) ... --the last one ends--> released
  *
- * Work that is not awaited may enter again after its run. So each run is a hold: the lock is
- * released when the last one ends. No run waits for another, because that could deadlock.
+ * Work that is not awaited may enter again after its run, so each run is a hold. No run waits for
+ * another, because that could deadlock.
  *
  * A wait at a condition gives the lease away, so it is refused while a run is open that does not
  * wait for the code that asks. The runs around that code do wait for it.

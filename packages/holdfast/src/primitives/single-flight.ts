@@ -1,5 +1,5 @@
 /**
- * Single flight: of many callers that want the same result, in all processes, one computes it.
+ * Single flight: the steps of one caller.
  *
  *     fresh? --yes--> done
  *        \--no--> join --led--> done          (in this process; its callers share the value)
@@ -25,16 +25,13 @@ export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>
 export interface FlightOptions {
   /** Longest time to wait for another caller's computation, in ms. Default: no limit. */
   readonly wait?: number | undefined;
-  /** Stops the wait. A computation has the signal of its lease instead. */
+  /** Stops the wait, but no computation. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
-  /**
-   * Reads the stored result; `undefined` or `null`, with which most caches answer a miss, if there
-   * is no fresh one.
-   */
+  /** Reads the stored result; `undefined` or `null` if there is no fresh one. */
   readonly fresh: () => T | null | undefined | Promise<T | null | undefined>;
   /** Computes the result, and stores it where `fresh` reads it. */
   readonly compute: (lease: Lease) => T | Promise<T>;
@@ -146,9 +143,11 @@ export class SingleFlight {
     const { until, wait, signal } = limits;
     if (signal?.aborted) return Promise.reject(aborted(key, signal.reason));
     const flight = this.#flight(again);
-    const { clock } = this.#core;
+    const core = this.#core;
+    const { clock } = core;
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
+      let unhook: (() => void) | undefined;
       const leave = (error: Error): void => {
         caller.stopWaiting();
         flight.leave(caller);
@@ -178,6 +177,7 @@ export class SingleFlight {
           overdue = false;
           timer?.cancel();
           unbind?.();
+          unhook?.();
         },
         onOutcome: (outcome) => {
           caller.stopWaiting();
@@ -190,6 +190,7 @@ export class SingleFlight {
       };
       const unbind = signal && onAbort(signal, abort);
       flight.join(caller);
+      unhook = core.onClose(() => leave(failures.closed(key)));
     });
   }
 

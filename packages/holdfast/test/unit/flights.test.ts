@@ -86,6 +86,52 @@ describe('the callers of one process', () => {
   });
 });
 
+it('a caller whose wait ends with the first reply does not poll any more', async () => {
+  void open().singleFlight('k').do(hangs);
+  await settle();
+  store.fate = () => 20;
+  const waits = later(holdfast.singleFlight('k').do(() => 1, { wait: 30 }));
+  await clock.advance(100);
+  await failure(waits, 'HOLDFAST_TIMEOUT');
+  const before = store.seen('poll').length;
+  await clock.advance(10_000);
+  expect(store.seen('poll').length - before).toBe(0);
+});
+
+it('`do` computes if only the seats of waiters were in its way', async () => {
+  let finish = (): void => undefined;
+  const first = open()
+    .singleFlight('k')
+    .do(() => new Promise<void>((resolve) => (finish = resolve)));
+  await settle();
+  const second = open()
+    .singleFlight('k')
+    .do(() => 2);
+  await clock.advance(10);
+  // the second process gives its seat back late
+  let releases = 0;
+  store.fate = ({ op }) => {
+    releases += Number(op === 'release');
+    return op === 'release' && releases > 1 ? 'lost' : 'answered';
+  };
+  finish();
+  expect([await first, await second]).toMatchObject([{ led: true }, { led: false }]);
+  const third = holdfast.singleFlight('k').do(() => 3);
+  expect(await clock.until(third)).toEqual({ led: true, value: 3 });
+});
+
+it('a close rejects those who wait for a computation of their process', async () => {
+  void holdfast.singleFlight('k').do(hangs);
+  await settle();
+  const waits = later(holdfast.singleFlight('k').do(() => 1, { wait: 5000 }));
+  await settle();
+  void holdfast.close({ grace: 0 });
+  await settle();
+  await failure(waits, 'HOLDFAST_CLOSED');
+  await clock.advance(1000);
+  expect(clock.timers()).toBe(0);
+});
+
 /** A caller that waits for the end of another instance's flight. */
 type Wait = (one: Holdfast) => Promise<unknown>;
 

@@ -6,6 +6,7 @@ import { Random } from '../base/random.js';
 import type { Network } from '../net/path.js';
 import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
+import { flightsOf } from './flights.js';
 import { gatesOf } from './gates.js';
 import { machine } from './machines.js';
 import { meetingsOf, settlingOf } from './meetings.js';
@@ -51,8 +52,9 @@ const SPECIAL: Readonly<Record<Special, { share: number; plan: (seed: number) =>
   overload: { share: 0.01, plan: overloadOf },
   gates: { share: 0, plan: gatesOf },
   bursts: { share: 0, plan: burstsOf },
+  flights: { share: 0, plan: (seed) => flightsOf(usualOf(seed)) },
 };
-export type Special = 'bursts' | 'gates' | 'overload' | 'steps';
+export type Special = 'bursts' | 'flights' | 'gates' | 'overload' | 'steps';
 
 export function isSpecial(name: string): name is Special {
   return name in SPECIAL;

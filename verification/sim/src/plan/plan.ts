@@ -46,7 +46,7 @@ export type Acquirer =
   | ('consume' | 'produce' | 'settle')
   | ('latch' | 'count' | 'barrier')
   | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared')
-  | ('fleet' | 'turns' | 'kinds' | 'sharer' | 'forced' | 'look');
+  | ('fleet' | 'turns' | 'kinds' | 'sharer' | 'forced' | 'look' | 'flight');
 
 /** What a call that shares a root does: its terms, its work, and its end. */
 export interface Change {
@@ -94,6 +94,10 @@ export interface TaskPlan {
   readonly look?: string;
   /** The lease that a forced release names; all leases if it names none. */
   readonly by?: 'id' | 'holder';
+  /** A computation of a flight rejects. */
+  readonly fails?: boolean;
+  /** For how long the result of a flight is fresh. */
+  readonly fresh?: number;
   /** What each call of a task does with its lease. */
   readonly changes?: readonly Change[];
   readonly end: 'release' | 'twice' | 'never';

@@ -38,6 +38,7 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'sharer':
     case 'forced':
     case 'look':
+    case 'flight':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

@@ -1,8 +1,10 @@
 /**
  * Holdfast instances with a planted fault. Each fault removes one part of the library's safety, and
- * the trials must find it.
+ * the trials must find it. Some change a module, so the library is loaded as modules, not as the
+ * package is published.
  */
-import { type Clock, Holdfast, type HoldfastOptions, type RedisClient } from 'holdfast';
+import type { Clock, Holdfast, HoldfastOptions, RedisClient } from 'holdfast';
+import { Holdfast as FromModules } from '../../../../packages/holdfast/dist/index.js';
 import { portFor } from '../../../../packages/holdfast/dist/store/clients/detect.js';
 import type { Command, Reply } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Store } from '../../../../packages/holdfast/dist/store/port.js';
@@ -15,21 +17,25 @@ const PREFIX = 'holdfast:';
 export function broken(client: RedisClient, options: HoldfastOptions, fault?: string): Holdfast {
   switch (fault) {
     case undefined:
-      return new Holdfast(client, options);
+      return made(client, options);
     case 'counts-from-reply':
-      return new Holdfast(change(client, { reply: countedFromReply }), options);
+      return made(change(client, { reply: countedFromReply }), options);
     case 'cached-clock':
-      return new Holdfast(client, { ...options, clock: cachedClock() });
+      return made(client, { ...options, clock: cachedClock() });
     case 'push-only':
-      return new Holdfast(change(client, { command: neverPolled }), options);
+      return made(change(client, { command: neverPolled }), options);
     case 'no-claim-window':
-      return new Holdfast(client, { ...options, claimWindow: 30_000, retention: 90_000 });
+      return made(client, { ...options, claimWindow: 30_000, retention: 90_000 });
     case 'trusts-stale-push':
       Acquisition.prototype.localTime = () => performance.now();
-      return new Holdfast(client, options);
+      return made(client, options);
     default:
       throw new Error(`unknown fault ${fault}`);
   }
+}
+
+function made(where: RedisClient | Store, options: HoldfastOptions): Holdfast {
+  return new FromModules(where, options) as unknown as Holdfast;
 }
 
 interface Change {

@@ -86,7 +86,6 @@ export interface Origin {
 export interface Abandoned {
   readonly key: string;
   readonly id: string;
-  /** The origin whose signal goes to the next condition waiter. */
   readonly origin?: Origin | undefined;
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */

@@ -6,7 +6,6 @@
  * connection is not known to be the same. The store would then make a grant without a holder. So
  * the acquisition is released at growing intervals after its end: a late duplicate holds or waits
  * until the next attempt (I6), or the end of its lease; a push of its grant begins them again.
- * Repeated releases are harmless (I3, I8).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Requests } from '../../store/requests.js';

@@ -1,6 +1,5 @@
 /**
- * Retries releases (a caller awaits the result) and withdrawals (no caller) until the store
- * answers.
+ * Retries releases (a caller awaits the result) and withdrawals (no caller).
  *
  * Each command is idempotent by id, and is repeated byte for byte until the store has answered, or
  * until the lease or the place in the queue has ended by itself. So an abandoned acquisition holds
@@ -51,7 +50,7 @@ export class Attempts extends Link implements Receiver<Reply> {
   until: number;
   /** A further call came during an attempt, whose result may be too old. */
   joined = false;
-  /** The pause between attempts; none before the second. */
+  /** None before the second attempt. */
   pause: Pause | undefined;
   told!: Told[];
   readonly #retrier: ReleaseRetrier;
@@ -108,7 +107,7 @@ export class ReleaseRetrier {
     this.#clock = clock;
   }
 
-  /** Resolves to `undefined` if the answer does not come soon; attempts continue then. */
+  /** Resolves to `undefined` if the answer does not come soon. */
   release(what: ReleaseTask): Promise<ReleaseResult | undefined> {
     return new Promise((resolve) => {
       const running = this.#find(what.id);
@@ -121,10 +120,7 @@ export class ReleaseRetrier {
     });
   }
 
-  /**
-   * As `release`, for a root that was held until now: its end is not under way.
-   * @param now the time of the clock in this step
-   */
+  /** As `release`, for a root that was held until now: its end is not under way. */
   end(end: Attempts & Told, now: number): void {
     const { withdrawals } = this;
     const running = withdrawals.size === 0 ? undefined : withdrawals.find(end.id);

@@ -63,9 +63,8 @@ export class Conditions implements CorePart {
   /**
    * Wakes `count` waiters of a condition, or all (0). Resolves to their number.
    *
-   * Each signal of a lease has a number, and the store accepts only greater ones, so a repeated
-   * signal has no second effect (I3). Each is sent after the reply to the one before: the store
-   * would ignore a delayed older one.
+   * Each signal of a lease is sent after the reply to the one before: the store would ignore a
+   * delayed older one (I3, see `Signal.seq`).
    */
   signal(hold: Hold, condition: string, count: number): Promise<number> {
     const { extras } = hold.root;

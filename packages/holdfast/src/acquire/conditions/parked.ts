@@ -8,8 +8,7 @@
  *
  * No request is sent before the store has answered all requests of the lease; a wait that ends
  * before keeps the lease. Until the store has confirmed the parking, the lease is renewed, so that
- * a repeated request finds it, but not reported as held. A repeated request with the same id
- * changes nothing (I3).
+ * a repeated request finds it, but not reported as held.
  *
  * The acquisition asks with `park` commands until the store has forgotten it: after a fail-over,
  * the store may have it back at its condition.
@@ -43,10 +42,7 @@ export class Parked {
   #tell: (signalled: boolean) => void = () => undefined;
   readonly #left: () => void;
 
-  /**
-   * @param left called once, when the lease is certainly given up
-   * @param acquisition makes the acquisition that takes the lock back
-   */
+  /** @param left called once, when the lease is certainly given up */
   constructor(
     from: Hold,
     condition: string,

@@ -12,16 +12,12 @@ import type { OldHold, OldHoldEvents } from './old-hold.js';
 /** The other lock is extended by so much more: the lease's extension takes time. */
 const MARGIN_MS = 500;
 
-/** The lease of a `BothLocks`. */
 export class BothLease extends Lease {
   readonly #old: OldHold;
   readonly #lose: () => void;
   #ended: Promise<ReleaseOutcome> | undefined;
 
-  /**
-   * @param take makes the hold of the other lock
-   * @internal
-   */
+  /** @internal */
   constructor(hold: Hold, core: Core, take: (events: OldHoldEvents) => OldHold) {
     super(hold, core);
     this.#lose = () => core.watchdog.lose(hold, 'the lock of the other library was lost');

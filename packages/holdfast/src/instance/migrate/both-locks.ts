@@ -1,5 +1,5 @@
 /**
- * A mutex that programs with another library respect, while both are in use.
+ * How `BothLocks` acquires:
  *
  *     wait for the Holdfast lease --granted--> poll the lock of the other library --taken--> held
  *        ^-------------------- the lease was lost meanwhile ---/

@@ -15,7 +15,6 @@ export const NOWHERE: Address = { channel: '', token: '' };
 export class GateAddress {
   readonly #wake: Wake;
   readonly #randomSource: RandomSource;
-  /** Drawn at first use. */
   #token = '';
 
   constructor(wake: Wake, randomSource: RandomSource) {

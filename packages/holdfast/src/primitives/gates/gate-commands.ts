@@ -1,6 +1,6 @@
 /**
- * The gate commands that do not wait: read the state, end a generation, withdraw. Each names a
- * generation, and is repeated until the store answers.
+ * The gate commands that do not wait. Each names a generation, and is repeated until the store
+ * answers.
  */
 import type { BreakReason, GateCommand, GateReply, GateStatus } from '../../engine/commands.js';
 import type { HoldfastError } from '../../base/errors.js';

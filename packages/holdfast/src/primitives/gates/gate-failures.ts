@@ -1,4 +1,3 @@
-/** The errors of calls on latches and barriers. */
 import type { BreakReason, GateKind, GateOther } from '../../engine/commands.js';
 import { HoldfastError } from '../../base/errors.js';
 import { unreachable } from '../../acquire/failures.js';

@@ -1,9 +1,8 @@
 /**
  * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
  * third of the lifetime of their arrivals (0.6 if many wait), and once in each period: a lost push
- * delays them by no more (I5). A period is a claim window, or longer if many processes wait:
- * together they send about `POLLS` polls in a claim window ([decision
- * 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
+ * delays them by no more (I5). A period is a claim window, or longer if many processes wait
+ * ([decision 4](../../../../../docs/decisions/0004-dead-and-frozen-waiters.md)).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
@@ -30,7 +29,6 @@ export class GateQueue {
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
   #failures = 0;
-  /** The smallest of all that joined. */
   #ttl = Number.POSITIVE_INFINITY;
   #latest = 0;
   /** Of the present period, in [0, 1). */
@@ -81,7 +79,7 @@ export class GateQueue {
     this.#failures = 0;
   }
 
-  /** Polls soon after a poll without an answer, not later than after the period. */
+  /** Plans the poll after one without an answer. */
   pollAgain(period: number): void {
     this.#failures += 1;
     this.plan(0, Math.min(AGAIN(this.#failures), period));

@@ -237,7 +237,6 @@ export class GateWaiters {
     return line.period(this.#parts.wake);
   }
 
-  /** Keeps arrivals alive, and learns the state of the generation. */
   async #poll(line: GateQueue): Promise<void> {
     line.plan(0, this.#period(line));
     if (line.polling) return;

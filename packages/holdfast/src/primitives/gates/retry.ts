@@ -1,4 +1,3 @@
-/** Repeats a gate command until the store answers. */
 import type { GateCommand, GateReply } from '../../engine/commands.js';
 import type { Settings } from '../../base/options.js';
 import { isClosed, isRefusal, type StoreFailure } from '../../store/port.js';

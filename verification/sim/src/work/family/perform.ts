@@ -4,6 +4,7 @@ import type { World } from '../../world/world.js';
 import type { Attempt } from '../attempt.js';
 import { Calls, Scheduled } from './calls.js';
 import { Fleet } from './fleet.js';
+import { Flights } from './flights.js';
 import { Force } from './force.js';
 import { All, Lead, Resize, Shift } from './holds.js';
 import { Kinds } from './kinds.js';
@@ -36,6 +37,7 @@ const PARTS: Readonly<
   sharer: Sharer,
   forced: Force,
   look: Looks,
+  flight: Flights,
 };
 
 export function isFamily({ primitive }: TaskPlan): boolean {
