@@ -122,32 +122,38 @@ export class SingleFlight {
     return { led: true, value: outcome.value as T };
   }
 
-  #join(given: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
+  /** The work in the context of its caller. Throws inside a computation of the same key. */
+  #bound(given: Caller['work']): Caller['work'] {
     const { key } = this;
     const outer = innermostOpen(inside.getStore());
     const computation: Computation = { flights: this.#flights, key, outer };
     for (let around = outer; around !== undefined; around = around.outer) {
       const own = around.key === key && around.flights === this.#flights;
-      if (own) return Promise.reject(failures.waitsForItself(key));
+      if (own) throw failures.waitsForItself(key);
       around.outer = innermostOpen(around.outer);
     }
     // the flight runs in the context of its first caller
     const context = new AsyncResource('holdfast.flight');
-    const work = async (lease: Lease): Promise<unknown> => {
+    return async (lease: Lease): Promise<unknown> => {
       try {
         return await context.runInAsyncScope(() => inside.run(computation, given, lease));
       } finally {
         computation.ended = true;
       }
     };
+  }
+
+  #join(given: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
+    const work = this.#bound(given);
     const { until, wait, signal } = limits;
-    if (signal?.aborted) return Promise.reject(aborted(key, signal.reason));
-    const flight = this.#flight(again);
+    const { key } = this;
     const core = this.#core;
     const { clock } = core;
+    if (signal?.aborted) return Promise.reject(aborted(key, signal.reason));
+    if (core.closing) return Promise.reject(failures.closed(key));
+    const flight = this.#flight(again);
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
-      let unhook: (() => void) | undefined;
       const leave = (error: Error): void => {
         caller.stopWaiting();
         flight.leave(caller);
@@ -177,7 +183,7 @@ export class SingleFlight {
           overdue = false;
           timer?.cancel();
           unbind?.();
-          unhook?.();
+          unhook();
         },
         onOutcome: (outcome) => {
           caller.stopWaiting();
@@ -190,7 +196,7 @@ export class SingleFlight {
       };
       const unbind = signal && onAbort(signal, abort);
       flight.join(caller);
-      unhook = core.onClose(() => leave(failures.closed(key)));
+      const unhook = core.onClose(() => leave(failures.closed(key)));
     });
   }
 

@@ -35,7 +35,8 @@ export function broken(client: RedisClient, options: HoldfastOptions, fault?: st
 }
 
 function made(where: RedisClient | Store, options: HoldfastOptions): Holdfast {
-  return new FromModules(where, options) as unknown as Holdfast;
+  const holdfast: unknown = new FromModules(where, options);
+  return holdfast as Holdfast;
 }
 
 interface Change {
