@@ -34,10 +34,11 @@ export class Flights extends Part {
   #own: Computation | undefined;
 
   async perform(): Promise<void> {
-    const { key, ttl, how, name, wait } = this.task;
+    const { key, ttl, how, wait } = this.task;
     const signal = this.giveUp();
     const limits = { ...(wait !== undefined && { wait }), ...(signal && { signal }) };
-    const flight = this.client.holdfast.singleFlight(key, { ttl, label: name });
+    // no label: the callers of a process share an acquisition, which is not that of one task
+    const flight = this.client.holdfast.singleFlight(key, { ttl });
     const compute = (lease: Lease): Promise<unknown> => this.#compute(lease);
     try {
       if (how === 'run')
