@@ -5,7 +5,7 @@
  * - while a process computes and believes in its lease, no other computation of the key begins;
  * - `run` gives the value of a computation, that was stored or ended after the call or was fresh;
  * - `do` says `led` to the caller that computed, and to no other; another one is told that a
- *   computation has ended, when one was under way during its call;
+ *   computation has ended, when one was under way during its call, or another call that failed;
  * - a caller gets the error of its own computation, or with `run` that of one in its process.
  */
 import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
@@ -25,6 +25,8 @@ interface Computation {
 /** All computations of a world, and the stored results by key. */
 interface Results {
   readonly all: Computation[];
+  /** Calls without a result: each may have had the lock, and given it up before it computed. */
+  readonly failed: { readonly key: string; readonly end: number }[];
   readonly stored: Map<string, Computation>;
 }
 
@@ -52,7 +54,7 @@ export class Flights extends Part {
   get #results(): Results {
     let results = RESULTS.get(this.world);
     if (results === undefined) {
-      results = { all: [], stored: new Map() };
+      results = { all: [], failed: [], stored: new Map() };
       RESULTS.set(this.world, results);
     }
     return results;
@@ -109,11 +111,13 @@ export class Flights extends Part {
     // without faults the lease ends with the computation; otherwise its release may be lost
     const lasts = this.world.plan.profile === 'calm' ? 0 : 2 * this.task.ttl;
     const since = this.attempt.askedAt - lasts;
-    const was = this.#results.all.some((one) => one.key === key && one.end >= since);
+    const { all, failed } = this.#results;
+    const was = [...all, ...failed].some((one) => one.key === key && one.end >= since);
     if (!was) this.#wrong('was told of a computation, and there was none');
   }
 
   #failed(error: unknown): void {
+    this.#results.failed.push({ key: this.task.key, end: this.#now });
     const found = this.#results.all.find((one) => one.error === error);
     if (found === undefined) {
       const code = String((error as { code?: unknown } | null | undefined)?.code);
