@@ -5,7 +5,7 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Holdfast, HoldfastOptions, Lease } from 'holdfast';
@@ -17,6 +17,8 @@ import { instrument } from './instrument.js';
 import { LIMITS, type WayName, WAYS } from './limits.js';
 import { countOf, Trace, type WayCount } from './trace.js';
 
+/** The library as modules, not as the package is published. */
+const DIST = new URL('../../../packages/holdfast/dist', import.meta.url);
 /** Pairs before the first count: what is done once is done then. */
 const WARM_UP = 20;
 /** Ms without an executed function after which a way has ended. */
@@ -39,7 +41,7 @@ export async function walk(server: Settings['server']): Promise<Counts> {
   await using target = await startServer({ server });
   const client = new Redis({ host: target.host, port: target.port });
   try {
-    instrument(dirname(fileURLToPath(import.meta.resolve('holdfast'))), folder);
+    instrument(fileURLToPath(DIST), folder);
     const library = (await import(join(folder, 'index.js'))) as typeof Library;
     const open = (options: HoldfastOptions = {}): Holdfast => new library.Holdfast(client, options);
     const found: Counts[] = [];

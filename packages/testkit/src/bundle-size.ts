@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 156_400, compressed: 52_300 },
+    limit: { minified: 156_500, compressed: 52_300 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

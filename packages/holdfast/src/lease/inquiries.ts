@@ -81,7 +81,8 @@ export class Inquiries {
       try {
         const reply = await this.#requests.send(command, late, limit, sent.at);
         const { status } = reply;
-        if (status === 'absent' || root.uncertain || this.#confirm(root, sent, reply.left)) {
+        const isOpen = root.doubted && root.uncertain;
+        if (status === 'absent' || isOpen || this.#confirm(root, sent, reply.left)) {
           return status;
         }
       } catch (error) {
@@ -126,7 +127,7 @@ export class Inquiries {
       const root = roots[index] as Root;
       const micros = left[index] as number;
       const ms = micros / 1000;
-      if (ms > 0 && !suspended && !root.uncertain) {
+      if (ms > 0 && !suspended && !(root.doubted && root.uncertain)) {
         root.confirm(sentAt + ms - drift(ms), now.at);
         this.#confirmed(root);
       }

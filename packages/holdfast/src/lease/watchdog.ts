@@ -167,8 +167,8 @@ export class Watchdog {
 
   #send({ batches }: Renewals): void {
     for (const batch of batches) {
-      const roots = batch.filter(({ uncertain }) => !uncertain);
-      for (const root of batch) if (root.uncertain) void this.#verify(root);
+      const roots = batch.filter((root) => !(root.doubted && root.uncertain));
+      for (const root of batch) if (root.doubted && root.uncertain) void this.#verify(root);
       const [first] = roots;
       if (first === undefined) continue;
       if (roots.length > 1) void this.#askTogether(roots, first.doubted);
