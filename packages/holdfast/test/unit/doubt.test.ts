@@ -95,7 +95,7 @@ describe('a jump of the wall clock', () => {
       expect(all.some(({ held }) => held)).toBe(false);
       await clock.advance(500);
       expect(all.map(({ state }) => state)).toEqual(['lost', 'held', 'held'].slice(0, count));
-      // the lease of the copy is nobody's
+      // no task has the lease of the copy: it was released
       expect((await holdfast.inspect('k0'))?.holders ?? []).toEqual([]);
     });
 
