@@ -125,7 +125,11 @@ describe('one member', () => {
 
   it('that is gone is an outage and not a refusal', async () => {
     const cluster = await startEtcd();
-    const settings = { requestTimeout: paced(2000), unreachableAfter: paced(2500) };
+    const settings = {
+      ttl: paced(30_000),
+      requestTimeout: paced(2000),
+      unreachableAfter: paced(2500),
+    };
     const holdfast = new Holdfast(etcd(cluster.endpoints), settings);
     const lease = await holdfast.mutex('gone').acquire();
     await cluster[Symbol.asyncDispose]();
