@@ -35,11 +35,14 @@ const CLOSE_MS = 3000;
 
 /**
  * Connects to the servers. Several URLs make a quorum.
- * @throws a failure if a URL is wrong, or if too few servers can be used
+ * @param check is called before anything connects: it creates the locks of the command, so that a
+ * wrong key is a usage error without a server too
+ * @throws a failure if a URL is wrong, or if too few servers can be used; the error of `check`
  */
 export async function openStore(
   options: StoreOptions,
   settings: HoldfastOptions = {},
+  check: (holdfast: Holdfast) => unknown = () => undefined,
 ): Promise<OpenStore> {
   const urls = urlsOf(options);
   const several = urls.length > 1;
@@ -48,7 +51,7 @@ export async function openStore(
     throw usage('--durable and --restart-guard are for several servers', 'give --url three times');
   }
   const all = { ...settings, ...(prefix !== undefined && { prefix }), grace: 0 };
-  if (urls.some(isDatabase)) return openDatabase(urls, options, all);
+  if (urls.some(isDatabase)) return openDatabase(urls, options, all, check);
   if (options.table !== undefined) throw usage('--table is for a database', TABLE_FORM);
   const links = urls.map(linkTo);
   if (several && links.some(({ client }) => client instanceof Cluster)) {
@@ -64,6 +67,7 @@ export async function openStore(
         })
       : (clients[0] as RedisClient);
     const holdfast = new Holdfast(where, all);
+    check(holdfast);
     await connect(links);
     const stops = links.map(({ client }) => keepAlive(client));
     const stop = (): void => {
@@ -81,6 +85,7 @@ async function openDatabase(
   urls: readonly string[],
   { table }: StoreOptions,
   settings: HoldfastOptions,
+  check: (holdfast: Holdfast) => unknown,
 ): Promise<OpenStore> {
   if (urls.length > 1) {
     throw usage('a database cannot be a member of a quorum', 'give --url once for a database');
@@ -89,6 +94,7 @@ async function openDatabase(
   const holdfast = new Holdfast(store, settings);
   const end = (): Promise<void> => within(holdfast.close());
   try {
+    check(holdfast);
     await holdfast.ready();
   } catch (error) {
     await end();

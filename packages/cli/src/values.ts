@@ -19,6 +19,7 @@ export function duration(text: string): number {
   for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) {
     total += Number(number) * (UNITS[unit as string] as number);
   }
+  if (total > Number.MAX_SAFE_INTEGER) throw new InvalidArgumentError('Write a shorter time.');
   return total;
 }
 

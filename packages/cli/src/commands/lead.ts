@@ -42,7 +42,8 @@ export async function lead(name: string, words: Words, options: LeadOptions): Pr
   const { requestTimeout } = budget;
   const notes = new Notes(options);
   const signals = new Signals();
-  const store = await openStore(options, { ttl, requestTimeout, label: labelOf(options, words) });
+  const settings = { ttl, requestTimeout, label: labelOf(options, words) };
+  const store = await openStore(options, settings, (unused) => unused.mutex(name));
   const { holdfast } = store;
   let page: LeaderPage | undefined;
   try {

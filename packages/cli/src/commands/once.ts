@@ -40,11 +40,11 @@ export async function once(name: string, words: Words, options: OnceOptions): Pr
   const command = new GuardedCommand();
   const { requestTimeout } = budget;
   try {
-    const label = labelOf(options, words);
-    const store = await openStore(options, { ttl: options.ttl, requestTimeout, label });
+    const { afterFailure, atLeast, atMost, retention, slot, ttl, wait } = options;
+    const terms: ScheduleOptions = { atLeast, atMost, retention, afterFailure };
+    const settings = { ttl, requestTimeout, label: labelOf(options, words) };
+    const store = await openStore(options, settings, (unused) => unused.schedule(name, terms));
     try {
-      const { afterFailure, atLeast, atMost, retention, slot, wait } = options;
-      const terms: ScheduleOptions = { atLeast, atMost, retention, afterFailure };
       const limit = { option: '--at-most', ms: atMost };
       await store.holdfast.warmUp().catch(() => undefined);
       const work = async (run: ScheduledRun): Promise<void> => {

@@ -26,7 +26,8 @@ export async function run(key: string, words: Words, options: RunOptions): Promi
   const command = new GuardedCommand();
   try {
     const { requestTimeout } = budget;
-    const store = await openStore(options, { ttl, requestTimeout, label: labelOf(options, words) });
+    const settings = { ttl, requestTimeout, label: labelOf(options, words) };
+    const store = await openStore(options, settings, (unused) => lockOf(unused, key, options));
     try {
       const asked = { key, options, notes, signals, until: endOfWait(options) };
       for (;;) {

@@ -224,6 +224,18 @@ describe('wrong use leads to 64 and names what to do', () => {
     expect(result.stderr).not.toContain('p4ss');
   });
 
+  it.each([
+    ['run', '', '--', 'ls'],
+    ['run', 'k'.repeat(1025), '-s', '--', 'ls'],
+    ['run', '', '--permits', '1/2', '--', 'ls'],
+    ['once', '', '--at-least', '1s', '--at-most', '1m', '--', 'ls'],
+    ['run', 'k', '--wait', '999999999d', '--', 'ls'],
+    ['lead', '', '--', 'ls'],
+  ])('without a server too: %s %s', async (...args) => {
+    const nowhere = { ...env, REDIS_URL: 'redis://127.0.0.1:1' };
+    expect(await cli(args, { env: nowhere })).toMatchObject({ code: 64, stdout: '' });
+  });
+
   it('on Windows', async () => {
     const code = "Object.defineProperty(process, 'platform', { value: 'win32' })";
     const options = `--import=data:text/javascript,${encodeURIComponent(code)}`;

@@ -22,6 +22,10 @@ describe('a time', () => {
     expect(() => duration(text)).toThrow(/Write a time with its unit/);
   });
 
+  it('is at most what a number can tell to the millisecond', () => {
+    expect(() => duration('999999999d')).toThrow('Write a shorter time.');
+  });
+
   it.each([
     [0, '0ms'],
     [999, '999ms'],
