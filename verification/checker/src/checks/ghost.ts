@@ -11,7 +11,9 @@
  *    has not ended. Each of them explains one id.
  *  - If there was no fault since an ask ended, its withdrawal got a reply at once. It then explains
  *    nothing after `requestTimeout` and `slack`.
- *  - A store that lost its memory may show attempts that had ended before.
+ *  - A store that lost its memory may show attempts that had ended before. A task that got its lease
+ *    from a task of its own process may have waited in the store: its entry has an id of its own,
+ *    which no grant names.
  *
  * The death of a process and a lost memory explain the waiters of the `last` event, and nothing
  * explains its holders.
@@ -29,7 +31,7 @@ export const ghost: Check = (context) => new Ghosts(context);
 class Ghosts implements Observer {
   readonly #context: Context;
   readonly #ids = new Recent<Attempt>(IDS);
-  /** Asks of a key that ended without a grant, in order of their ends. */
+  /** Asks of a key that ended and whose entry no grant names, in order of their ends. */
   readonly #ended = new Map<string, Attempt[]>();
   /** Number of asks of a key that their process died before it withdrew. */
   readonly #orphans = new Map<string, number>();
@@ -52,7 +54,7 @@ class Ghosts implements Observer {
   }
 
   settled(attempt: Attempt): void {
-    if (attempt.grant !== undefined || attempt.state === 'asked') return;
+    if (attempt.state === 'asked' || (attempt.grant !== undefined && !isHandedOn(attempt))) return;
     const { key, endT } = attempt;
     const ended = this.#ended.get(key) ?? [];
     ended.push(attempt);
@@ -149,13 +151,13 @@ class Ghosts implements Observer {
     return this.#crashed.has(ask.p) || endT <= this.#context.amnesiaT(key);
   }
 
-  #mayLinger({ state, endT, key }: Attempt, t: number): boolean {
+  #mayLinger({ grant, state, endT, key }: Attempt, t: number): boolean {
     const { begin, faultT } = this.#context;
+    if (endT <= this.#context.amnesiaT(key)) return true;
+    // its entry was withdrawn when it got its lease
+    if (grant !== undefined) return false;
     const isWithdrawn = state === 'failed' && faultT < endT;
-    return (
-      endT <= this.#context.amnesiaT(key) ||
-      t - endT < (isWithdrawn ? begin.requestTimeout + begin.slack : begin.grace)
-    );
+    return t - endT < (isWithdrawn ? begin.requestTimeout + begin.slack : begin.grace);
   }
 
   #report(t: number, what: string, concerned: readonly Attempt[]): void {
@@ -166,6 +168,11 @@ class Ghosts implements Observer {
 /** The id that the store knows. A lease that was handed on has the id `root/1` and so on. */
 function rootOf(id: string): string {
   return id.split('/', 1)[0] as string;
+}
+
+/** It got the lease from a task of its process, so the store granted nothing to its own entry. */
+function isHandedOn({ grant }: Attempt): boolean {
+  return grant?.id.includes('/') === true;
 }
 
 /** The fence that the store granted to the root of a lease. */

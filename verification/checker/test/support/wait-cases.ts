@@ -1,6 +1,10 @@
 /** Cases for conditions, slots, latches and barriers. */
 import type { Case } from './cases.js';
 
+/** A task gives its lease to another one of its process, which waits in the store too. */
+const HANDED_ON = `0 p1 ask a\n0 p1 ask b\n1 p1 grant a 1\n2 p1 release a\n2 p1 released a freed
+  2 p1 grant b 2 id=id-a/1\n3 p1 release b\n4 p1 released b freed`;
+
 export const WAITS_GOOD: readonly Case[] = [
   {
     name: 'a signal that woke the only wait',
@@ -35,6 +39,11 @@ export const WAITS_GOOD: readonly Case[] = [
     name: 'a waiter in the last `seen` that left before a loss of memory',
     lines: `0 p1 ask a wait=5\n5 p1 fail a HOLDFAST_TIMEOUT\n9 - amnesia
       90000 - seen waiter:x last`,
+    finds: [],
+  },
+  {
+    name: 'the place of a task that its own process gave the lease, after a loss of memory',
+    lines: `${HANDED_ON}\n9 - amnesia\n10 - seen waiter:x`,
     finds: [],
   },
   {
@@ -106,6 +115,11 @@ export const WAITS_BAD: readonly Case[] = [
   {
     name: 'more waiters in the last `seen` than the dead process had',
     lines: `0 p1 ask a\n9 p1 crash\n90000 - seen waiter:x waiter:y last`,
+    finds: ['ghost'],
+  },
+  {
+    name: 'the place of a task that its own process gave the lease',
+    lines: `${HANDED_ON}\n10 - seen waiter:x`,
     finds: ['ghost'],
   },
   {
