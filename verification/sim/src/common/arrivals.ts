@@ -39,8 +39,8 @@ interface Key {
   readonly entries: Map<string, string>;
   /** When each entry was granted. */
   readonly grants: Map<string, number>;
-  /** The holders in the last state whose processes do not know it yet, with their calls. */
-  unknown: Map<string, Call>;
+  /** Leases of the last state: their calls, and the ends with which the store granted them. */
+  granted: Map<string, { readonly call: Call; readonly end: number }>;
   /** The ends of the leases in the last state. */
   ends: ReadonlyMap<string, number>;
   /** The processes that the last state named. */
@@ -57,8 +57,10 @@ interface Entry {
 
 export interface Judge {
   readonly scheduler: { readonly now: number };
-  /** The clock of the store, in µs, if leases may end by themselves. */
+  /** The clock of the store, in µs. */
   readonly time?: number;
+  /** Leases that a process has claimed may end by themselves too. */
+  readonly lapses?: boolean;
   report(kind: string, text: string): void;
 }
 
@@ -129,16 +131,17 @@ export class Arrivals {
     if (key.calls.size === 0) return;
     const waiters = [...(resource?.waiters.values() ?? [])];
     this.#silent(key, name, [...waiters, ...holders, ...(resource?.parking.all() ?? [])]);
-    const { time = 0 } = this.#world;
-    // a lease that has ended, with the tasks that it was to be handed on to
-    for (const [id, end] of key.ends)
-      if (end <= time && resource?.holders.has(id) !== true) this.lostTurn(name, processOf(id));
-    key.ends = new Map(holders.map(({ id, expires }) => [id, expires]));
-    for (const [id, { name: call, by }] of key.unknown) {
-      if (resource?.holders.has(id) === true) continue;
-      key.unknown.delete(id);
-      if (key.calls.has(call)) this.lostTurn(name, by);
+    const { lapses = false, time = 0 } = this.#world;
+    const gone = [...key.ends].filter(([id]) => resource?.holders.has(id) !== true);
+    for (const [id, end] of gone) {
+      const { call, end: first } = key.granted.get(id) ?? {};
+      key.granted.delete(id);
+      const isUnknown = call !== undefined && key.calls.has(call.name);
+      const isOver = end <= time && (lapses || first === end);
+      // with the tasks that it was to be handed on to
+      if (isUnknown || isOver) this.lostTurn(name, processOf(id));
     }
+    key.ends = new Map(holders.map(({ id, expires }) => [id, expires]));
     for (const entry of waiters) this.#arrived(key, name, entry);
     for (const entry of holders) {
       const call = this.#arrived(key, name, entry);
@@ -146,7 +149,7 @@ export class Arrivals {
       key.grants.set(entry.id, now);
       if (call === undefined) continue;
       call.served = true;
-      key.unknown.set(entry.id, call);
+      key.granted.set(entry.id, { call, end: entry.expires });
       for (const one of key.calls.values())
         if (this.#waits(one, call)) this.#overtook(one, call, entry.id);
     }
@@ -210,7 +213,7 @@ export class Arrivals {
   #key(name: string): Key {
     let key = this.#keys.get(name);
     if (key === undefined) {
-      const maps = { calls: new Map(), entries: new Map(), grants: new Map(), unknown: new Map() };
+      const maps = { calls: new Map(), entries: new Map(), grants: new Map(), granted: new Map() };
       key = { ...maps, known: new Set(), ends: new Map(), held: [] };
       this.#keys.set(name, key);
     }

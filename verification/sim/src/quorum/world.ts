@@ -51,6 +51,7 @@ export class QuorumWorld {
   readonly counts = { restarts: 0, crashes: 0, steps: 0 };
   readonly leases: Leases = new Leases(this);
   readonly arrivals: Arrivals = new Arrivals(this);
+  readonly lapses = true;
   readonly prefixes: readonly string[] = PREFIXES;
   readonly chosen: Chosen;
   clients: Client[] = [];

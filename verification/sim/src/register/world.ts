@@ -55,6 +55,7 @@ export class RegisterWorld {
   readonly counts = { crashes: 0, closes: 0, steps: 0, outages: 0, restores: 0 };
   readonly leases: Leases = new Leases(this);
   readonly arrivals: Arrivals = new Arrivals(this);
+  readonly lapses = true;
   readonly prefixes: readonly string[] = [PREFIX];
   clients: RegisterClient[] = [];
   readonly library: RegisterLibrary;

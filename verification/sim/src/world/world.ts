@@ -3,7 +3,7 @@ import type { Happening } from 'holdfast-checker';
 import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
-import { Arrivals } from '../common/arrivals.js';
+import { Arrivals, type Judge } from '../common/arrivals.js';
 import type { Library } from '../library.js';
 import { singly } from '../net/commands.js';
 import { Path } from '../net/path.js';
@@ -66,10 +66,10 @@ export class World {
   readonly roots: RootRules = new RootRules(this);
   readonly order: Order = new Order(this);
   /** The order of the queues in true time. */
-  readonly arrivals: Arrivals = new Arrivals(
-    { scheduler: this.scheduler, report: (kind, text) => this.report(kind, '', text) },
-    { nameOf, isClear: (name, since) => this.#isClear(name, since) },
-  );
+  readonly arrivals: Arrivals = new Arrivals(judgeOf(this), {
+    nameOf,
+    isClear: (name, since) => this.#isClear(name, since),
+  });
   readonly kinds: KindRules = new KindRules(this);
   readonly holds: HoldRules = new HoldRules(this);
   readonly meetings: Meetings = new Meetings();
@@ -293,6 +293,17 @@ export class World {
       new Path(this.scheduler, this.#random.fork(`${plan.name}/${way}`), this.plan.network);
     this.paths.set(plan.name, { up: path('up'), down: path('down') });
   }
+}
+
+/** A late message disturbs no process, and a lease may be claimed too late with it. */
+function judgeOf(world: World): Judge {
+  return {
+    scheduler: world.scheduler,
+    get time() {
+      return world.server.now();
+    },
+    report: (kind, text) => world.report(kind, '', text),
+  };
 }
 
 /** The tasks that a process begins in one step. */

@@ -19,6 +19,8 @@ import { Part, REFUSALS } from './part.js';
 const LOSSY = new WeakSet<World>();
 /** The part of `maxHold` that a lease may lack: clocks differ, and a renewal takes time. */
 const WHOLE = 0.95;
+/** A lease that ends so soon before `maxHold`, in ms, ends because of it: see `Hold.endReason`. */
+const NEAR_MS = 50;
 
 export class Shared extends Part {
   /** The last call that was granted. */
@@ -63,7 +65,7 @@ export class Shared extends Part {
       LOSSY.add(this.world);
       const held = this.client.process.now() - from;
       if (String(signal.reason).includes('maxHold')) {
-        if (maxHold !== undefined && held >= WHOLE * maxHold) return;
+        if (maxHold !== undefined && held >= Math.min(WHOLE * maxHold, maxHold - NEAR_MS)) return;
         return this.world.report('cut', key, `${name} ended by maxHold after ${held} ms`);
       }
       if (stops !== true) checkRenewed(this.world, this.client, { ttl, since, name, key });
