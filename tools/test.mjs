@@ -28,11 +28,13 @@ import { hurry, root, run } from './run.mjs';
 /** Ends before any test begins. It needs one core for long, so it runs beside the first checks. */
 const SQLITE = { name: 'sqlite', command: 'node tools/sqlite.mjs' };
 
-/** @type {Check[]} In this order, before all others, which read their output. `pack` is last. */
+/** The package as it is published. */
+const PACK = { name: 'pack', command: 'node tools/pack.mjs' };
+
+/** @type {Check[]} In this order, before all others, which read their output. */
 const FIRST = [
   { name: 'lock', command: 'node tools/lock.mjs --check', hint: 'node tools/lock.mjs' },
   { name: 'build', command: 'npm run --silent compile' },
-  { name: 'pack', command: 'node tools/pack.mjs' },
 ];
 
 /** @type {Check[]} */
@@ -172,7 +174,7 @@ async function main() {
     options: { only: { type: 'string' } },
     allowPositionals: true,
   });
-  const known = [...[SQLITE, ...FIRST, ...CHECKS, MODEL].map(({ name }) => name), 'vitest'];
+  const known = [...[SQLITE, ...FIRST, PACK, ...CHECKS, MODEL].map(({ name }) => name), 'vitest'];
   const chosen = values.only?.split(',') ?? known;
   const unknown = chosen.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
@@ -190,8 +192,8 @@ async function main() {
     return ok;
   };
   const sqlite = check(SQLITE);
-  let isPacked = false;
-  for (const one of FIRST) isPacked = (await check(one)) === true;
+  for (const one of FIRST) await check(one);
+  const isPacked = await check(PACK);
   await sqlite;
   const background = { priority: NICE };
   const checks = async () => {
@@ -199,7 +201,7 @@ async function main() {
   };
   const tests = async () => {
     if (!chosen.includes('vitest')) return;
-    const options = [process.env['NODE_OPTIONS'], isPacked ? PACKED : ''].join(' ').trim();
+    const options = [process.env['NODE_OPTIONS'], isPacked === true ? PACKED : ''].join(' ').trim();
     const env = { NODE_OPTIONS: options };
     const runs = await Promise.all([
       runVitest(COMPUTING, positionals, background),

@@ -89,6 +89,8 @@ describe('the callers of one process', () => {
 it('a caller whose wait ends with the first reply does not poll any more', async () => {
   void open().singleFlight('k').do(hangs);
   await settle();
+  // then a waiter polls four times in a claim window
+  store.pushes = false;
   store.fate = () => 20;
   const waits = later(holdfast.singleFlight('k').do(() => 1, { wait: 30 }));
   await clock.advance(100);
