@@ -11,9 +11,8 @@
  *    has not ended. Each of them explains one id.
  *  - If there was no fault since an ask ended, its withdrawal got a reply at once. It then explains
  *    nothing after `requestTimeout` and `slack`.
- *  - A store that lost its memory may show attempts that had ended before. A task that got its lease
- *    from a task of its own process may have waited in the store: its entry has an id of its own,
- *    which no grant names.
+ *  - A store that lost its memory may show attempts that had ended before. A task may have got its
+ *    lease from a task of its own process, and its entry in the queue has an id that no grant names.
  *
  * The death of a process and a lost memory explain the waiters of the `last` event, and nothing
  * explains its holders.
