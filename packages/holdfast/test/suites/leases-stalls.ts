@@ -40,7 +40,7 @@ async function stalled<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await calling;
     } catch (error) {
-      if (tries === 5) throw error;
+      if (tries === 20) throw error;
     }
   }
 }

@@ -124,7 +124,7 @@ describe('a server that refuses', () => {
 
   it('changes on a server that only reads are an outage', async () => {
     const pool = database.pool({ options: '-c default_transaction_read_only=on' });
-    const terms = { requestTimeout: 300, unreachableAfter: 500 };
+    const terms = { requestTimeout: paced(300), unreachableAfter: paced(500) };
     const holdfast = database.add(new Holdfast(postgres(pool), terms));
     await expect(holdfast.mutex('read only').acquire()).rejects.toMatchObject({
       code: 'HOLDFAST_UNREACHABLE',
