@@ -245,6 +245,8 @@ export interface Resize {
   readonly key: string;
   readonly id: string;
   readonly weight: number;
+  /** The ttl of a lease that gets more weight: with `replicas`, that counts as a grant. */
+  readonly grows?: number;
   /**
    * Grows with each change of an acquisition. A late duplicate has a number that the store has seen
    * and changes nothing, also if the change was refused.

@@ -196,7 +196,10 @@ export class Inquiries {
     }
   }
 
-  /** `absent` too if a copy of the request for the lease was granted after its end. */
+  /**
+   * `absent` too if a copy of the request for the lease was granted after its end. With `replicas`,
+   * the time is that of a renewal by 1 ms: it always writes, so it is acknowledged.
+   */
   async standing(root: Root): Promise<'granted' | 'absent'> {
     const { key, id } = root;
     const isCopy = (fence: number): boolean => root.uncertain && fence !== root.fence;
@@ -205,9 +208,15 @@ export class Inquiries {
     for (;;) {
       const sent = this.#suspend.moment();
       const limit = patience(root, sent, CALL_WAITS);
+      let known: RenewReply | undefined;
+      if (this.#telemetry.settings.replicas > 0) {
+        const renewal = { op: 'renew', key, id, ttl: 1, retention } as const;
+        known = await this.#requests.send(renewal, undefined, limit);
+        if (known.status === 'absent') return 'absent';
+      }
       const late = ({ standings: [one] }: PollReply): void => {
         if (one?.status !== 'granted' || isCopy(one.fence)) return;
-        this.#confirm(root, sent, one.left);
+        this.#confirm(root, sent, known?.left ?? one.left);
       };
       const reply = await this.#requests.send(command, late, limit);
       const [standing] = reply.standings;
@@ -216,7 +225,7 @@ export class Inquiries {
         this.#requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
         return 'absent';
       }
-      if (this.#confirm(root, sent, standing.left)) return 'granted';
+      if (this.#confirm(root, sent, known?.left ?? standing.left)) return 'granted';
     }
   }
 

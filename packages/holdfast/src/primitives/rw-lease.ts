@@ -96,7 +96,8 @@ export class RwLease extends Lease {
     const seq = (this.#hold.root.extras.changes += 1);
     const { retention } = this.#core.settings;
     const weight = to === 'write' ? WRITER : READER;
-    const command = { op: 'resize', key, id, weight, seq, retention } as const;
+    const grows = to === 'write' ? { grows: this.#hold.root.ttl } : {};
+    const command = { op: 'resize', key, id, weight, seq, retention, ...grows } as const;
     this.#unanswered = to;
     try {
       const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');

@@ -15,7 +15,10 @@ import {
   type HoldfastOptions,
   type Lease,
   memory,
+  type RwLease,
 } from '../../src/index.js';
+import { type Clock, systemClock } from '../../src/base/clock.js';
+import { adopt, handOver } from '../../src/handover.js';
 import { CLIENTS, type ClientName, Made, openClient } from '../support/backends.js';
 import { openCluster } from '../support/clusters.js';
 import { openSentinel } from '../support/sentinels.js';
@@ -238,6 +241,22 @@ describe('a master that starts again before a fail-over', () => {
     });
   });
 
+  it('gives a reader no write lock before grants count again', async () => {
+    await using deployment = await startPair();
+    const [{ host, port }] = deployment.nodes as [Server];
+    const on = (restartGuard: number): Promise<Holdfast> => {
+      const options = { ...TERMS, replicas: 1, restartGuard };
+      return made.on(openClient('ioredis-6', { host, port }), options);
+    };
+    const [one, other] = [await on(0), await on(3_600_000)];
+    const lock = one.rwLock('key');
+    const lease = (await adopt(other, handOver(one, await lock.read.acquire()))) as RwLease;
+    const error = await failure(lease.tryUpgrade(), 'HOLDFAST_UNCERTAIN');
+    expect(String(error.cause)).toMatch(/may have lost its memory/);
+    expect(lease.mode).toBe('read');
+    expect((await lock.read.tryAcquire())?.held).toBe(true);
+  });
+
   it('says when grants count again', async () => {
     await using deployment = await startPair();
     const [{ host, port }] = deployment.nodes as [Server];
@@ -263,6 +282,21 @@ describe('a master that starts again before a fail-over', () => {
       return lost.lease.held && next?.held === true ? ['two holders'] : [];
     });
   });
+});
+
+it('a doubt does not lead to belief in a renewal that no replica has', async () => {
+  await using deployment = await startPair();
+  const [{ host, port }, replica] = deployment.nodes as [Server, Server];
+  let step = 0;
+  const clock: Clock = { ...systemClock, wall: () => systemClock.wall() + step };
+  const options = { ...TERMS, replicas: 1, clock };
+  const one = await made.on(openClient('ioredis-6', { host, port }), options);
+  const lease = await one.mutex('key', { renew: false }).acquire();
+  await replica.command('REPLICAOF', 'NO', 'ONE');
+  await failure(lease.extend(90_000), 'HOLDFAST_UNCERTAIN');
+  step = 5000;
+  await lease.verify().catch(() => false);
+  expect(lease.remaining).toBeLessThan(20_000);
 });
 
 describe('a cluster of redis with a replica each', () => {

@@ -12,7 +12,7 @@
  *  - If there was no fault since an ask ended, its withdrawal got a reply at once. It then explains
  *    nothing after `requestTimeout` and `slack`.
  *  - A store that lost its memory may show attempts that had ended before. A task may have got its
- *    lease from a task of its own process, and its entry in the queue has an id that no grant names.
+ *    lease from a task of its own process: its entry in the queue has an id that no grant names.
  *
  * The death of a process and a lost memory explain the waiters of the `last` event, and nothing
  * explains its holders.

@@ -6,6 +6,7 @@
  *                                     |--too few--> `unacknowledged`: the caller releases it
  *                                     \--gone, no answer--> `unanswered`: the caller asks again
  *     renewals, changes of weight and capacity: executed and awaited with WAIT
+ *     more weight: the same, if the server has had its memory for long enough for a grant
  *     all others: executed by the store below
  */
 import type { ClientPort } from '../clients/port.js';
@@ -49,14 +50,15 @@ export class Acknowledged implements Layer {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
-    const below = batch.filter(({ op }) => !DIRECT.has(op));
-    const direct = batch.filter(({ op }) => DIRECT.has(op));
+    const parts = new Map<Store, Command[]>();
+    for (const command of batch) {
+      const store = this.#storeOf(command);
+      const part = parts.get(store);
+      if (part === undefined) parts.set(store, [command]);
+      else part.push(command);
+    }
     const answers = new Map<Command, Promise<Reply>>();
-    for (const [store, commands] of [
-      [this.#below, below],
-      [this.#acknowledging, direct],
-    ] as const) {
-      if (commands.length === 0) continue;
+    for (const [store, commands] of parts) {
       for (const [at, answer] of store.execute(commands).entries()) {
         answers.set(commands[at] as Command, answer);
       }
@@ -71,6 +73,12 @@ export class Acknowledged implements Layer {
 
   close(): Promise<void> {
     return this.#port.close();
+  }
+
+  #storeOf(command: Command): Store {
+    if (!DIRECT.has(command.op)) return this.#below;
+    const grows = command.op === 'resize' ? command.grows : undefined;
+    return grows === undefined ? this.#acknowledging : this.#storeFor(this.#guard ?? grows);
   }
 
   async #confirmed(command: Taking, reply: Reply): Promise<Reply> {
