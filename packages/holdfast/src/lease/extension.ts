@@ -3,6 +3,7 @@ import { duration } from '../base/checks.js';
 import { badOption, HoldfastError } from '../base/errors.js';
 import { quote } from '../base/text.js';
 import type { Grantor, Lease } from './lease.js';
+import type { Hold } from './root.js';
 
 const LONGEST_MS = 86_400_000;
 /** The most requests, if less than the requested time remains after an answer. */
@@ -34,6 +35,14 @@ export function notExtended({ key, remaining }: Lease, ms: number): HoldfastErro
   return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
 }
 
+export function checkEnd({ holdUntil, key, terms }: Hold, ms: number, now: number): void {
+  if (now + ms <= holdUntil) return;
+  const message =
+    `Holdfast: option "ms" must end within maxHold (${terms.maxHold} ms after the grant), ` +
+    `not ${ms} ms from now`;
+  throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key });
+}
+
 /** Asks for `ms` and `more` from now. */
 async function extendOnce(
   lease: Lease,
@@ -43,13 +52,7 @@ async function extendOnce(
 ): Promise<number> {
   const { hold, state } = lease;
   if (state === 'parked') throw lease.notHeld();
-  if (clock.now() + ms > hold.holdUntil) {
-    const { maxHold } = hold.terms;
-    const message =
-      `Holdfast: option "ms" must end within maxHold (${maxHold} ms after the grant), ` +
-      `not ${ms} ms from now`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: hold.key });
-  }
+  checkEnd(hold, ms, clock.now());
   // an answer that has arrived may extend a lease whose time is over; the answer to this request
   // ends the doubt after a suspend, unless it needs the fence
   if (clock.now() >= hold.validUntil || hold.root.uncertain) await watchdog.verified(hold);

@@ -207,6 +207,8 @@ export class Watchdog {
     afterIo(this.#clock, () => {
       renewal.ending = false;
       const { hold } = root;
+      // a look at its signal may have found the end
+      if (hold.state === 'lost') return this.remove(root);
       if (hold.state !== 'held') return;
       if (this.#clock.now() >= hold.validUntil) this.lose(hold, hold.endReason());
       else this.#due.plan(root);

@@ -6,7 +6,7 @@ import { paced, type Server, sleep, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { handOver, toText } from '../../src/handover.js';
 import { besides, redisson, redlock } from '../../src/migrate.js';
-import { Holdfast } from '../../src/index.js';
+import { Holdfast, memory } from '../../src/index.js';
 import {
   CLIENTS,
   type ClientName,
@@ -22,7 +22,7 @@ import {
   type OldProgram,
   redlockProgram,
 } from '../support/old-programs.js';
-import { aborted, failure, freshKey, Watch } from '../suites/helpers.js';
+import { aborted, failure, freshKey, later, Watch } from '../suites/helpers.js';
 import type { Opened } from './clients.support.js';
 
 stopServersAfterwards();
@@ -261,6 +261,49 @@ describe('a lock of redlock on three servers', () => {
     for (const one of taken) await one.command('SET', lock.key, 'another', 'PX', TTL);
     expect(await besides(holdfast, key, lock).tryAcquire()).toBeNull();
     await until(async () => (await free.command('EXISTS', lock.key)) === 0, { within: TTL / 2 });
+  });
+});
+
+describe('a lease of both locks', () => {
+  it('is released with options, and wrong ones change nothing', async () => {
+    const [holdfast, { client }] = await newProgram();
+    const key = freshKey();
+    const lock = redlock(client, `${key} old`);
+    const lease = await besides(holdfast, key, lock).acquire();
+    const wrong = { signal: 'x' } as unknown as { signal: AbortSignal };
+    await failure(lease.release(wrong), 'HOLDFAST_BAD_OPTION');
+    expect(await server.command('EXISTS', lock.key)).toBe(1);
+    expect(await lease.release({ signal: new AbortController().signal })).toBe('freed');
+    expect(await lease.release()).toBe('freed');
+    expect(await server.command('EXISTS', lock.key)).toBe(0);
+  });
+
+  it('checks an extension before it extends the other lock', async () => {
+    const [holdfast, { client }] = await newProgram();
+    const key = freshKey();
+    const lock = redlock(client, `${key} old`);
+    const terms = { ttl: 5000, maxHold: 20_000 };
+    const lease = await besides(holdfast, key, lock).acquire(terms);
+    await failure(lease.extend(60_000), 'HOLDFAST_BAD_OPTION');
+    const wrong = { signal: 'x' } as unknown as { signal: AbortSignal };
+    await failure(lease.extend(19_000, wrong), 'HOLDFAST_BAD_OPTION');
+    const signal = AbortSignal.abort();
+    await failure(lease.extend(19_000, { signal }), 'HOLDFAST_ABORTED');
+    expect(await server.command('PTTL', lock.key)).toBeLessThanOrEqual(5000);
+    await lease.release();
+  });
+
+  it('of an answer that took longer than the lock is an outage, and no refusal', async () => {
+    const [, { client }] = await newProgram();
+    const holdfast = made.add(new Holdfast(memory(), { requestTimeout: paced(5000) }));
+    const key = freshKey();
+    const lock = redlock(client, key);
+    server.pause();
+    const attempt = later(besides(holdfast, key, lock).tryAcquire({ ttl: 300 }));
+    await sleep(600);
+    server.resume();
+    await failure(attempt, 'HOLDFAST_UNREACHABLE');
+    await until(async () => (await server.command('EXISTS', key)) === 0, { within: 5000 });
   });
 });
 

@@ -167,6 +167,10 @@ export class BothLocks {
           // an answer that took longer than the lock lasts is useless
           const usable = suspend.toLocal(sent) + ttl - drift(ttl) > clock.now();
           if (vote === 1 && usable) return this.#hold(lease, parts, sent);
+          if (vote === 1) {
+            trouble = new Error('the answer took longer than the lock lasts');
+            void quietly(this.#old.release(clock, requestTimeout, holder));
+          }
         } catch (error) {
           trouble = error;
           if (isRefusal(error)) throw failures.refusedByServer(this.key, error);
