@@ -12,7 +12,7 @@ import { Lease } from './lease/lease.js';
 import { type LockOptions, resolveTerms } from './base/options.js';
 import { Leadership } from './primitives/leadership.js';
 import { MultiLease } from './primitives/multi-lease.js';
-import { RwLease } from './primitives/rw-lease.js';
+import { RwLease, type RwMode } from './primitives/rw-lease.js';
 import { SemaphoreLease } from './primitives/semaphore-lease.js';
 import { StoreFailure } from './store/port.js';
 import { quote } from './base/text.js';
@@ -25,9 +25,8 @@ export type { ReleaseOutcome } from './lease/lease.js';
 export type { LeaseState } from './lease/lease-state.js';
 export type { HoldfastOptions, LockOptions } from './base/options.js';
 export type { KeyOutcome } from './primitives/multi-lease.js';
-export type { RwMode } from './primitives/rw-lease.js';
 export type { HoldfastCore, HoldfastError, Lease, MultiLease, RwLease, SemaphoreLease };
-export type { Leadership };
+export type { Leadership, RwMode };
 
 interface Parsed {
   readonly several: boolean;
@@ -52,6 +51,8 @@ interface Written {
   readonly index: number;
   readonly fence: number;
   readonly weight: number;
+  /** Of a read-write lock: what the holder may do. */
+  readonly mode?: RwMode;
   readonly ttl: number;
   readonly owner: string;
   /** The rest of `maxHold`, in ms; omitted without a limit. */
@@ -75,13 +76,14 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
     const { key, id, index, fence, holdUntil, root, terms } = hold;
     // the other process cannot know the fence of a task that continues it
     root.reserved = 0;
-    const { weight, extras } = root;
+    const side = lease instanceof RwLease ? lease.side : { weight: root.weight };
+    const { extras } = root;
     const { ttl, owner } = terms;
     const { changes, signals } = extras;
     const limited = terms.maxHold !== Number.POSITIVE_INFINITY;
     const maxHold = limited && { maxHold: Math.max(1, holdUntil - clock.now()) };
     const numbers = { changes, signals, ...maxHold };
-    return { kind: kindOf(lease, at), key, id, index, fence, weight, ttl, owner, ...numbers };
+    return { kind: kindOf(lease, at), key, id, index, fence, ...side, ttl, owner, ...numbers };
   });
   return JSON.stringify({ holdfast: FORMAT, several: lease instanceof MultiLease, leases });
 }
@@ -150,7 +152,10 @@ async function adoptAll(
     const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
     // not released: another process may have it
     isOpen();
-    const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
+    const leases = roots.map(({ hold }, at) => {
+      const { kind, mode } = all[at] as Written;
+      return kind === 'rw' ? new RwLease(hold, core, mode) : new KINDS[kind](hold, core);
+    });
     core.acquisitions.lasting.begin();
     const now = core.clock.now();
     // in one step: a close ends them
@@ -258,7 +263,7 @@ const DAY = 86_400_000;
 
 function isWritten(one: unknown): one is Written {
   if (typeof one !== 'object' || one === null) return false;
-  const { kind, key, id, owner, ttl, maxHold = DAY, ...rest } = one as Partial<Written>;
+  const { kind, key, id, owner, ttl, maxHold = DAY, mode, ...rest } = one as Partial<Written>;
   const texts = [key, id, owner].every((value) => typeof value === 'string');
   const lengths = [ttl, maxHold].every((value) => typeof value === 'number' && value > 0);
   const numbers = Object.entries(LEAST).every(([name, least]) => {
@@ -266,5 +271,6 @@ function isWritten(one: unknown): one is Written {
     return Number.isSafeInteger(value) && (value as number) >= least;
   });
   const named = typeof kind === 'string' && Object.hasOwn(KINDS, kind) && key !== '' && id !== '';
-  return named && texts && lengths && numbers && (ttl as number) <= DAY;
+  const isSide = mode === undefined || mode === 'read' || mode === 'write';
+  return named && texts && lengths && numbers && isSide && (ttl as number) <= DAY;
 }

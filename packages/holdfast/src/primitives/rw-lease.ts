@@ -29,11 +29,20 @@ export class RwLease extends Lease {
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */
-  constructor(hold: Hold, core: Core) {
+  constructor(hold: Hold, core: Core, mode?: RwMode) {
     super(hold, core);
     this.#hold = hold;
     this.#core = core;
-    this.#mode = hold.root.weight === WRITER ? 'write' : 'read';
+    this.#mode = mode ?? (hold.root.weight === WRITER ? 'write' : 'read');
+  }
+
+  /**
+   * For another process: the weight that the store may have.
+   * @internal
+   */
+  get side(): { readonly mode: RwMode; readonly weight: number } {
+    const weight = this.#unanswered === undefined ? this.#hold.root.weight : WRITER;
+    return { mode: this.#mode, weight };
   }
 
   /** `read` is shared with other readers, `write` is exclusive. */
@@ -57,7 +66,11 @@ export class RwLease extends Lease {
       if (settled && this.#hold.root.weight === READER) return;
       const before = this.#mode;
       this.#mode = 'read';
-      if (await this.#change('read')) return;
+      const isChanged = await this.#change('read').catch((error: unknown) => {
+        if (isHoldfastError(error, 'HOLDFAST_REFUSED')) this.#mode = before;
+        throw error;
+      });
+      if (isChanged) return;
       this.#mode = before;
       const why = 'it has more than one hold; release the other holds first';
       const message = `Holdfast: ${quote(this.key)} was not downgraded: ${why}`;
@@ -98,6 +111,7 @@ export class RwLease extends Lease {
     const weight = to === 'write' ? WRITER : READER;
     const grows = to === 'write' ? { grows: this.#hold.root.ttl } : {};
     const command = { op: 'resize', key, id, weight, seq, retention, ...grows } as const;
+    const before = this.#unanswered;
     this.#unanswered = to;
     try {
       const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
@@ -108,7 +122,7 @@ export class RwLease extends Lease {
       return reply.status === 'resized';
     } catch (error) {
       // the server did not run the command
-      if (isHoldfastError(error, 'HOLDFAST_REFUSED')) this.#unanswered = undefined;
+      if (isHoldfastError(error, 'HOLDFAST_REFUSED')) this.#unanswered = before;
       throw error;
     }
   }

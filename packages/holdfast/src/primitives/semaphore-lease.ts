@@ -1,5 +1,5 @@
 import type { Core } from '../acquire/core.js';
-import { HoldfastError } from '../base/errors.js';
+import { HoldfastError, isHoldfastError } from '../base/errors.js';
 import { whole } from '../base/checks.js';
 import { ask } from './inspection.js';
 import { Lease } from '../lease/lease.js';
@@ -50,7 +50,11 @@ export class SemaphoreLease extends Lease {
     // the permits may already be another holder's
     hold.root.resized(weight, fence);
     const command = { op: 'resize', key, id, weight, seq, retention } as const;
-    const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
+    const asked = ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
+    const { status } = await asked.catch((error: unknown) => {
+      if (isHoldfastError(error, 'HOLDFAST_REFUSED')) hold.root.resized(before, fence);
+      throw error;
+    });
     if (status === 'absent') await this.#core.watchdog.gone(hold.root);
     if (status === 'refused') {
       hold.root.resized(before, fence);
