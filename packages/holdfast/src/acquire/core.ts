@@ -108,7 +108,13 @@ export class Core implements PartHost {
     const warm = async (): Promise<void> => {
       works = await wake.warmUp();
     };
-    if (this.#closing === undefined) await within(clock, unreachableAfter, warm());
+    let unhook = (): void => undefined;
+    const closes = new Promise<void>((resolve) => {
+      unhook = this.onClose(resolve);
+    });
+    const opened = this.#closing === undefined ? warm() : closes;
+    await within(clock, unreachableAfter, Promise.race([opened, closes]));
+    unhook();
     if (wake.channel === '') throw failures.notWarm(this.#closing !== undefined, wake.failure);
     return works;
   }

@@ -256,6 +256,7 @@ export class Wake {
   #retryLater(): void {
     if (this.#closed || this.#waiters === 0) return;
     this.#failures += 1;
+    this.#timer?.cancel();
     this.#timer = this.#clock.after(DELAY(this.#failures), () => this.#open(), true);
   }
 

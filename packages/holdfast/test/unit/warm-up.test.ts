@@ -10,8 +10,11 @@ import { WatchedStore } from '../support/watched-store.js';
 class Channels extends WatchedStore {
   open = 0;
   refuses = false;
+  /** The time until it refuses. */
+  pause = 0;
 
   override async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    if (this.pause > 0) await new Promise<void>((resolve) => void clock.after(this.pause, resolve));
     if (this.refuses) throw new Error('NOPERM this user has no permissions');
     const channel = await super.listen(name, listener);
     this.open += 1;
@@ -70,6 +73,15 @@ describe('warmUp', () => {
     await holdfast.close();
   });
 
+  it('ends when the instance closes', async () => {
+    store.pushes = false;
+    const warming = failure(holdfast.warmUp(), 'HOLDFAST_CLOSED');
+    await clock.until(holdfast.close());
+    await clock.until(warming);
+    expect(clock.now()).toBeLessThan(6000);
+    expect(clock.timers()).toBe(0);
+  });
+
   it('stops waiting after unreachableAfter', async () => {
     store.pushes = false;
     const warming = failure(holdfast.warmUp(), 'HOLDFAST_UNREACHABLE');
@@ -82,4 +94,17 @@ describe('warmUp', () => {
     await failure(holdfast.warmUp(), 'HOLDFAST_CLOSED');
     expect(store.open).toBe(0);
   });
+});
+
+it('a close leaves no timer of a connection that was refused after a waiter left', async () => {
+  const lasting = new Holdfast(store, { clock, linger: 30_000 });
+  const other = new Holdfast(store.inner, { clock });
+  const lease = await other.mutex('k').acquire();
+  store.refuses = true;
+  store.pause = 500;
+  await clock.until(lasting.mutex('k').tryAcquire({ wait: 300 }));
+  await clock.until(lasting.mutex('k').tryAcquire({ wait: 3000 }));
+  await lease.release();
+  await clock.until(Promise.all([lasting.close(), other.close()]));
+  expect(clock.timers()).toBe(0);
 });
