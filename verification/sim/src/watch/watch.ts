@@ -240,6 +240,8 @@ export class Watch {
 
   #excuse(key: Key): void {
     key.excused = Math.max(key.excused, key.lastFence, this.#resource(key)?.fence ?? 0);
+    // an older state may have leases from before a smaller capacity
+    key.used = Number.POSITIVE_INFINITY;
   }
 
   #look(key: Key): void {

@@ -21,6 +21,8 @@ const LOSSY = new WeakSet<World>();
 const WHOLE = 0.95;
 /** A lease that ends so soon before `maxHold`, in ms, ends because of it: see `Hold.endReason`. */
 const NEAR_MS = 50;
+/** `adopt` may reject with these: its instance may close meanwhile. */
+const REFUSED = ['HOLDFAST_LOST', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'] as const;
 
 export class Shared extends Part {
   /** The last call that was granted. */
@@ -110,7 +112,7 @@ export class Shared extends Part {
       watch.visit(key);
       await lease.release();
     } catch (error) {
-      this.expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_UNCERTAIN']);
+      this.expect(error, ['HOLDFAST_UNCERTAIN', ...REFUSED]);
     }
     watch.over(next);
   }
