@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 156_500, compressed: 52_300 },
+    limit: { minified: 157_000, compressed: 52_500 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -46,7 +46,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 38_850 },
+    limit: { compressed: 38_950 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -55,7 +55,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 33_100 },
+    limit: { compressed: 33_150 },
     target: {},
   },
 };
