@@ -99,6 +99,8 @@ export function meaningOf(code: number, words: string): Meaning {
     return { kind: 'transient', login: true };
   }
   if (ELSEWHERE.test(words)) return { kind: 'transient', elsewhere: true };
+  // the change that crosses the quota is made, and answered in the same way as those after it
+  if (/space exceeded/.test(words)) return { kind: 'unanswered' };
   if (code === 8) return { kind: / larger than /.test(words) ? 'refused' : 'transient' };
   return { kind: REFUSED.has(code) ? 'refused' : 'unanswered' };
 }

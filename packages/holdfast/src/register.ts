@@ -17,6 +17,7 @@ export {
 } from './store/register/keep-listening.js';
 export { type NamedLease, standingOf } from './store/register/held-back.js';
 export { MemoryRegister } from './store/register/memory-register.js';
+export { nameOf } from './store/register/names.js';
 export type {
   Change,
   HandedOver,

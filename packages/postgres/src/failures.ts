@@ -46,7 +46,9 @@ export function meaningOf(error: unknown): Meaning {
   const state = stateOf(error);
   if (state === undefined || UNANSWERED.test(state)) return 'unanswered';
   if (LOST.has(state)) return 'lost';
-  return TRANSIENT.test(state) ? 'transient' : 'refused';
+  // until the slowest listener has read: other limits of this code are for good
+  const isFull = state === '54000' && /NOTIFY/.test(String((error as Error).message));
+  return isFull || TRANSIENT.test(state) ? 'transient' : 'refused';
 }
 
 /** Says that the server only reads: it is a standby, or was the primary before a fail-over. */

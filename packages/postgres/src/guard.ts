@@ -13,7 +13,7 @@
  * Invariant: between the answer to a guard and the end of its transaction, no swap makes a grant.
  */
 import { HoldfastError } from 'holdfast';
-import { badOption, knownOptions, standingOf } from 'holdfast/register';
+import { badOption, knownOptions, nameOf, standingOf } from 'holdfast/register';
 import { runOn } from './detect.js';
 import type { QueryFunction } from './other-clients.js';
 import { tableOf } from './options.js';
@@ -69,7 +69,7 @@ export async function guard(
   if (typeof prefix !== 'string') throw badOption('prefix', 'a string', prefix);
   const { guard: text } = statements(quoted(tableOf(options.table)));
   const { key } = lease;
-  const [row] = await runOn(tx, text, [escaped(`${prefix}lock:${key}`)], 'tx');
+  const [row] = await runOn(tx, text, [escaped(nameOf(`${prefix}lock:${key}`))], 'tx');
   const [own] = await runOn(tx, IN_TRANSACTION, [], 'tx');
   // the lock of a row has an id, unless its transaction is over
   if (row !== undefined && (own?.['id'] ?? null) === null)

@@ -1,5 +1,5 @@
 /** What is looked at before a file is opened, and while it is open. */
-import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { RegisterError } from 'holdfast/register';
 
@@ -32,9 +32,11 @@ const SHARED: ReadonlyMap<number, string> = new Map([
 /** Files of a program, perhaps those of another machine. */
 const FUSE = 0x65735546;
 
-/** The type of the file system of a folder; `undefined` where no type is known. */
-function typeOf(folder: string): number | undefined {
-  return process.platform === 'linux' ? statfsSync(folder).type >>> 0 : undefined;
+/** The type of the file system of the file; `undefined` where no type is known. */
+export function typeOf(path: string): number | undefined {
+  // a link, or a mount of the file alone, leads elsewhere than its folder
+  const place = existsSync(path) ? path : dirname(path);
+  return process.platform === 'linux' ? statfsSync(place).type >>> 0 : undefined;
 }
 
 /** The name of the shared file system that has a type. */
@@ -44,7 +46,7 @@ export function sharedFileSystem(type: number | undefined): string | undefined {
 
 /** True if it cannot be told whether other machines use the file system. */
 export function isUnclear(path: string): boolean {
-  return typeOf(dirname(path)) === FUSE;
+  return typeOf(path) === FUSE;
 }
 
 /**
@@ -53,14 +55,15 @@ export function isUnclear(path: string): boolean {
  * locks that SQLite has on it in that process.
  * @param type the type of its file system
  */
-export function checkPlace(path: string, type: number | undefined = typeOf(dirname(path))): void {
+export function checkPlace(path: string, type: number | undefined = typeOf(path)): void {
   const name = sharedFileSystem(type);
   if (name !== undefined) {
     const why = `${path} is on ${name}, where locks of files do not exclude other machines`;
     throw new RegisterError('refused', `${why}: use a disk of this machine`);
   }
   const rights = constants.R_OK | constants.W_OK;
-  accessSync(dirname(path), rights | constants.X_OK);
+  const file = existsSync(path) ? realpathSync(path) : path;
+  accessSync(dirname(file), rights | constants.X_OK);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isFile()) throw new RegisterError('refused', `${path} is not a file`);

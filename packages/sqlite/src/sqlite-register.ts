@@ -52,6 +52,7 @@ export class SqliteRegister implements Register {
   readonly #sweeps = new Sweeps();
   readonly #name = randomBytes(12).toString('base64url');
   #count = 0;
+  #folder: WakeFolder | undefined;
   /** When a batch began that had a turn for itself. */
   #turnedAt = 0;
 
@@ -69,6 +70,7 @@ export class SqliteRegister implements Register {
     this.#swaps = new Collector((swaps) => this.#swapAll(swaps), terms);
     if (!listen || process.platform === 'win32') return;
     const folder = new WakeFolder(path);
+    this.#folder = folder;
     const sending = new Sending(folder);
     const listening = new Listening(folder);
     this.#sending = sending;
@@ -123,6 +125,7 @@ export class SqliteRegister implements Register {
   /** Closes the file. The sockets for messages end with their channels. */
   async close(): Promise<void> {
     await this.#sending?.close();
+    this.#folder?.close();
     this.#database.close();
   }
 

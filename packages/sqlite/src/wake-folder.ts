@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -74,9 +75,16 @@ export class WakeFolder {
     }
     const folder = dirname(socket);
     if (this.#descriptor === undefined || !leadsTo(this.#descriptor, folder)) {
+      this.close();
       this.#descriptor = openSync(folder, 'r');
     }
     return `/proc/self/fd/${this.#descriptor}/${basename(socket)}`;
+  }
+
+  /** Sockets that are bound or connected go on. */
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
   }
 
   /** Tries to connect to a socket. */

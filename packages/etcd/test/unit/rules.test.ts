@@ -15,7 +15,6 @@ describe('an error of etcd', () => {
     ['refused', 3, 'etcdserver: request is too large'],
     ['refused', 3, 'etcdserver: user name is empty'],
     ['refused', 8, 'grpc: received message larger than max (5 vs. 4)'],
-    ['transient', 8, 'etcdserver: mvcc: database space exceeded'],
     ['transient', 8, 'etcdserver: too many requests'],
     ['transient', 14, 'etcdserver: no leader'],
     ['transient', 14, 'etcdserver: rpc not supported for learner'],
@@ -25,6 +24,8 @@ describe('an error of etcd', () => {
     ['unanswered', 14, 'etcdserver: leader changed'],
     // it may have been proposed before the member stopped
     ['unanswered', 14, 'etcdserver: server stopped'],
+    // the change that crosses the quota is made
+    ['unanswered', 8, 'etcdserver: mvcc: database space exceeded'],
     ['unanswered', 2, 'anything'],
     ['unanswered', 4, 'context deadline exceeded'],
     ['unanswered', 13, 'internal'],

@@ -163,6 +163,12 @@ describe('a guarded lock', () => {
 });
 
 describe('guard', () => {
+  it.each(['a\0b', 'a\u001eb', 'a%b'])('takes a key with a rare character: %j', async (key) => {
+    const lease = await database.instance().mutex(key).acquire();
+    await guard(lease, await begun());
+    await lease.release();
+  });
+
   it('refuses a lease that has ended', async () => {
     const { tx, lease } = await paused('ended', false);
     await until(() => !lease.held);

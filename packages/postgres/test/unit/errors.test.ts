@@ -22,6 +22,11 @@ describe('an error of the server', () => {
     for (const code of codes) expect([code, meaningOf(error(code))]).toEqual([code, meaning]);
   });
 
+  it('a full queue of messages passes', () => {
+    const words = 'too many notifications in the NOTIFY queue';
+    expect(meaningOf(Object.assign(new Error(words), { code: '54000' }))).toBe('transient');
+  });
+
   it('an error of a socket is no answer', () => {
     for (const code of ['EPIPE', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED', 'ENOENT']) {
       expect(meaningOf(error(code))).toBe('unanswered');

@@ -1,4 +1,14 @@
 /** The meaning of errors, the options, the place of a file, and the clock. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RegisterError } from 'holdfast/register';
@@ -7,7 +17,8 @@ import { bootId, newOrigin, timeOf } from '../../src/boot-clock.js';
 import { failureOf, meaningOf } from '../../src/failures.js';
 import { findingsOf } from '../../src/findings.js';
 import { pathOf, settingsOf } from '../../src/options.js';
-import { checkPlace } from '../../src/place.js';
+import { checkPlace, typeOf } from '../../src/place.js';
+import { WakeFolder } from '../../src/wake-folder.js';
 import { inFolder } from '../support.js';
 
 const folder = inFolder();
@@ -89,10 +100,49 @@ describe.runIf(process.platform === 'linux')('the file system', () => {
     expect(() => checkPlace(join(folder.path, 'a.db'), type)).toThrow(refused);
   });
 
+  it('is that of the file, if a link leads to it', () => {
+    const elsewhere = mkdtempSync('/dev/shm/holdfast-');
+    try {
+      const file = join(elsewhere, 'a.db');
+      writeFileSync(file, '');
+      const link = join(folder.path, 'link.db');
+      symlinkSync(file, link);
+      expect(typeOf(link)).toBe(statfsSync(elsewhere).type >>> 0);
+      checkPlace(link);
+    } finally {
+      rmSync(elsewhere, { recursive: true });
+    }
+  });
+
   it('of this machine is taken', () => {
     checkPlace(join(folder.path, 'a.db'));
     const tmpfs = 0x01021994;
     checkPlace(join(folder.path, 'a.db'), tmpfs);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the folder of the sockets', () => {
+  const linkOf = (fd: string): string => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // that of the list itself
+      return '';
+    }
+  };
+  const open = (path: string): number =>
+    readdirSync('/proc/self/fd').filter((fd) => linkOf(fd) === path).length;
+
+  it('with a long path is open until the end', () => {
+    const deep = join(folder.path, 'x'.repeat(120));
+    mkdirSync(deep);
+    const wake = new WakeFolder(join(deep, 'a.db'));
+    wake.prepare();
+    const socket = wake.socketOf('channel');
+    expect(wake.addressOf(socket)).toBe(wake.addressOf(socket));
+    expect(open(wake.path)).toBe(1);
+    wake.close();
+    expect(open(wake.path)).toBe(0);
   });
 });
 

@@ -1,5 +1,6 @@
 /** The keys of a register: databases accept no U+0000, so it is written as two other characters. */
 
+/** The name of a key with its prefix and kind. */
 export function nameOf(key: string): string {
   return key.replaceAll('\u001e', '\u001e1').replaceAll('\0', '\u001e0');
 }
