@@ -27,14 +27,17 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function wrongUse({ message }: CommanderError): Failure {
+function wrongUse({ code, message }: CommanderError): Failure {
   const [first = '', ...more] = withoutPasswords(message)
     .replace(/^error: /, '')
     .split('\n');
   const hint = more.length === 0 ? '' : ` ${more.join(' ')}`;
+  const isCommand = code === 'commander.excessArguments' && /'(run|once|lead)'/.test(first);
   return usage(
     `${first}${hint}`,
-    'holdfast help shows the commands, and --help of each its options',
+    isCommand
+      ? 'write -- before the command: holdfast run KEY -- command arguments'
+      : 'holdfast help shows the commands, and --help of each its options',
   );
 }
 

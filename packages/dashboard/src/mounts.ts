@@ -39,9 +39,9 @@ function toRequest(incoming: Incoming, url: string): Request {
   );
   // a path such as `//other` must not become a host
   const target = new URL(`http://${headers.host ?? 'localhost'}/`);
-  const [path = '/', query = ''] = url.split('?', 2);
+  const [path = '/'] = url.split('?', 1);
   target.pathname = path;
-  target.search = query;
+  target.search = url.slice(path.length);
   const init: RequestInit & { duplex?: 'half' } = { method, headers: new Headers(entries) };
   if (hasBody) {
     // a parser of Express may have read the body

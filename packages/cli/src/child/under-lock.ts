@@ -199,12 +199,13 @@ async function outcome(lease: Held, result: Outcome): Promise<number> {
   const { killed, limited, why } = result;
   if (why !== undefined) {
     const over = why === 'deadline' ? limited() : undefined;
+    const isForced = why === 'lost' && / by force/.test(String(lease.signal.reason));
+    const reason = isForced ? 'the lock was broken' : (over ?? REASONS[why]);
+    const advice = isForced ? 'holdfast inspect shows the holder' : adviceOn(over);
     throw new Failure(
       EXIT.lost,
-      `${over ?? REASONS[why]}, so the command was ${killed ? 'killed' : 'ended'}`,
-      over === undefined
-        ? 'check the connection to the server; a longer --ttl bridges longer outages'
-        : 'give the command more time, or let it do less',
+      `${reason}, so the command was ${killed ? 'killed' : 'ended'}`,
+      advice,
     );
   }
   if (!(await lease.verify())) {
@@ -212,6 +213,12 @@ async function outcome(lease: Held, result: Outcome): Promise<number> {
     throw new Failure(EXIT.lost, message, 'another holder may have run at the same time');
   }
   return result.signal === null ? (result.code ?? EXIT.internal) : signalCode(result.signal);
+}
+
+function adviceOn(limit: string | undefined): string {
+  return limit === undefined
+    ? 'check the connection to the server; a longer --ttl bridges longer outages'
+    : 'give the command more time, or let it do less';
 }
 
 /** A failure for a wait that a signal ended. */

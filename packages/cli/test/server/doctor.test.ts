@@ -1,7 +1,8 @@
 /** `holdfast doctor`: the table, JSON and the exit codes. */
+import { spawnSync } from 'node:child_process';
 import { freePorts, type Server, startServer } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Cli, cli } from '../cli.js';
+import { Cli, cli, MAIN } from '../cli.js';
 
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 /** A busy machine must not look like a slow server. */
@@ -46,6 +47,9 @@ describe('doctor', () => {
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; servers: object[] };
     expect(report.findings.map((one) => one.code)).toEqual(['eviction', 'lazy-persistence']);
     expect(report.servers).toMatchObject([{ address: `127.0.0.1:${bad.port}` }]);
+    // its reader ends early
+    const pipe = `node "${MAIN}" doctor --url ${bad.url} ${PATIENT.join(' ')} | true`;
+    expect(spawnSync('bash', ['-o', 'pipefail', '-c', pipe]).status).toBe(1);
   });
 
   it('exits with 0 for notices, and with 1 with --strict', async () => {

@@ -101,6 +101,7 @@ describe('when the lock is lost', () => {
     expect(await program.exited).toEqual({ code: 70, signal: null });
     expect(program.stdout).toContain('term');
     expect(program.stderr).toMatch(/stuck since 2.*; ending the command with SIGTERM/);
+    expect(program.stderr).toMatch(/the lock was broken.*\n.*holdfast inspect/);
   });
 
   it('the message about it leaves the pipes of the command blocking', async () => {
@@ -110,7 +111,7 @@ describe('when the lock is lost', () => {
     await pidOf(program);
     await holdfast.forceRelease('pipes');
     await program.exited;
-    expect(program.stderr).toContain('the lock was lost');
+    expect(program.stderr).toContain('the lock was broken');
     // the flags are octal, and 4000 is O_NONBLOCK
     const found = [...program.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal]) => octal);
     expect(found).toHaveLength(2);

@@ -188,6 +188,7 @@ describe('wrong use leads to 64 and names what to do', () => {
     [['run'], /missing required argument 'key'/],
     [['run', 'k'], /there is no command to run\n {2}to do: holdfast run KEY -- command/],
     [['run', 'k', '--'], /there is no command to run/],
+    [['run', 'k', 'ls'], /too many arguments.*\n.*holdfast run KEY -- command/],
     [['run', 'k', 'ls', '--', 'ls'], /too many arguments/],
     [['run', 'k', '--wait', '5', '--', 'ls'], /Write a time with its unit: 500ms/],
     [['run', 'k', '--permits', '9/8', '--', 'ls'], /Write 2\/8 for two of eight/],

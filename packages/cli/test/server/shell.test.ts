@@ -1,8 +1,8 @@
 /** The program in a shell: help, version, completion. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { cli } from '../cli.js';
+import { cli, MAIN } from '../cli.js';
 
 const COMMANDS = 'run once lead ls inspect watch break wait doctor dashboard plan completion'.split(
   ' ',
@@ -33,6 +33,12 @@ describe('help', () => {
     const { version } = JSON.parse(text) as { version: string };
     expect(await cli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
+});
+
+it('an output that cannot be written is a fault of the system', () => {
+  const { status, stderr } = spawnSync('sh', ['-c', `node "${MAIN}" completion bash > /dev/full`]);
+  expect(status).toBe(71);
+  expect(String(stderr)).toMatch(/^holdfast: standard output cannot be written: ENOSPC.*\n$/);
 });
 
 describe('completion', () => {

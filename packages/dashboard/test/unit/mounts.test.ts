@@ -17,6 +17,14 @@ describe('mounts', () => {
     expect(response.status).toBe(404);
   });
 
+  it('a query may have a second question mark', async () => {
+    const lease = await views.holdfast.mutex('what?really').acquire();
+    const url = await views.listen(nodeHandler(views.view()));
+    const response = await views.fetch(`${url}/api/lock?key=what?really`);
+    expect(await response.json()).toMatchObject({ key: 'what?really', holderCount: 1 });
+    await lease.release();
+  });
+
   it('Hono gives the socket of Node, and nothing elsewhere', async () => {
     const handler = honoHandler(views.view({ basePath: '/locks' }));
     const { headers } = views;
