@@ -2,7 +2,7 @@
  * The entry `holdfast/handover`: a lease as text, which another process adopts. Both then have the
  * same lease: each renews it and hears of its loss, and each may release it.
  */
-import { checkObject } from './base/checks.js';
+import { known } from './base/checks.js';
 import type { Core } from './acquire/core.js';
 import { badOption, HoldfastError } from './base/errors.js';
 import { closed } from './acquire/failures.js';
@@ -142,7 +142,7 @@ async function adoptAll(
   text: string,
   options: AdoptOptions,
 ): Promise<Lease | MultiLease> {
-  checkObject('options', options);
+  known('options', options, ADOPT);
   const isOpen = (): void => {
     if (core.closing) throw closed((all[0] as Written).key);
   };
@@ -166,6 +166,10 @@ async function adoptAll(
     free();
   }
 }
+
+const ADOPT: ReadonlySet<string> = new Set<keyof AdoptOptions>([
+  ...(['ttl', 'renew', 'label', 'onExpiring', 'expiringBefore'] as const),
+]);
 
 const adopting = new WeakMap<Core, Set<string>>();
 

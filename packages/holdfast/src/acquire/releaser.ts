@@ -110,18 +110,19 @@ export class Releaser implements Grantor {
   /**
    * Releases an acquisition of which this process knows the id only; another one may have made it.
    * @param ms how long the store may have something to release
+   * @param isOwn no task has a lease of it, so none has lost it
    */
-  end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
-    const end = (): Promise<ReleaseOutcome> => this.#end(key, id, ms);
+  end(key: string, id: string, ms: number, isOwn: boolean): Promise<ReleaseOutcome> {
+    const end = (): Promise<ReleaseOutcome> => this.#end(key, id, ms, isOwn);
     return isOn(RELEASE) ? this.#parts.telemetry.release({ key, id }, end) : end();
   }
 
-  async #end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
+  async #end(key: string, id: string, ms: number, isOwn: boolean): Promise<ReleaseOutcome> {
     const hold = this.#parts.watchdog.find(id)?.hold;
     if (hold !== undefined) {
       const releasing = this.release(hold);
       // the holder did not release it itself: its signal aborts
-      if (hold.state === 'released') hold.foundLost('unlocked');
+      if (hold.state === 'released' && !isOwn) hold.foundLost('unlocked');
       return releasing;
     }
     const { retrier, settings } = this.#parts;

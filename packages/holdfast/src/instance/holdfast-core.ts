@@ -1,4 +1,4 @@
-import { checkObject, duration } from '../base/checks.js';
+import { duration, known } from '../base/checks.js';
 import { Core } from '../acquire/core.js';
 import { atCaller } from '../acquire/failures.js';
 import { badOption } from '../base/errors.js';
@@ -78,7 +78,7 @@ export class HoldfastCore implements AsyncDisposable {
    * listener or connection left. The given client stays open.
    */
   async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
-    checkObject('options', options);
+    known('options', options, CLOSE);
     const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
     await this.#core.close(grace);
   }
@@ -87,6 +87,8 @@ export class HoldfastCore implements AsyncDisposable {
     await this.close();
   }
 }
+
+const CLOSE: ReadonlySet<string> = new Set(['grace']);
 
 function withReplicas(store: Store, settings: Settings): Store {
   if (settings.replicas === 0) return store;

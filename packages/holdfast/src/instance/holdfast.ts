@@ -58,6 +58,7 @@ export interface ForceReleaseOptions {
   readonly reason?: string | undefined;
 }
 
+const LIST_OPTIONS: ReadonlySet<string> = new Set(['onUnreadable', 'markers']);
 const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'holder', 'wait', 'reason']);
 
 /** The store answers also if another process checks at that time. */
@@ -82,9 +83,10 @@ export class Holdfast extends HoldfastCore {
     where: RedisClient | readonly RedisClient[] | EmbeddedStore,
     options: HoldfastOptions = {},
   ) {
+    // before the store is in use
+    const signals = checkSignals(options?.closeOnSignals);
     super(storeFor(where), options);
     this.#ownerLocks = new OwnerLocks(this.core);
-    const signals = checkSignals(options.closeOnSignals);
     if (signals.length > 0) this.core.onClose(closeOn(signals, () => this.close()));
   }
 
@@ -237,6 +239,7 @@ export class Holdfast extends HoldfastCore {
     if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
       throw badOption('onUnreadable', 'a function', onUnreadable);
     }
+    known('options', options, LIST_OPTIONS);
     return list(this.core, checkKey(pattern, 'pattern'), options);
   }
 

@@ -161,6 +161,7 @@ export class Lease implements AsyncDisposable {
    */
   async ensure(ms: number, options?: CallOptions): Promise<number> {
     checkMs(ms, 0);
+    if (options !== undefined) checkCall(options);
     const left = this.remaining;
     return left > 0 && left >= ms ? left : this.extend(Math.max(1, ms), options);
   }

@@ -18,7 +18,7 @@ import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
 import { quietly } from './acquirer.js';
 import { ask } from './inspection.js';
-import { checkLockKey, checkObject, checkOwner } from '../base/checks.js';
+import { checkLockKey, checkOwner, known } from '../base/checks.js';
 import { type AcquireOptions, resolveTerms } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { quote } from '../base/text.js';
@@ -27,6 +27,7 @@ import { quote } from '../base/text.js';
 const SHOWN = 20;
 const TRIES = 20;
 const MADE_HERE = '-owner';
+const OPTIONS: ReadonlySet<string> = new Set(['fair', 'label', 'signal', 'wait', 'renew']);
 const TTL_MIN = 10;
 const TTL_MAX = 86_400_000;
 
@@ -122,7 +123,9 @@ export class OwnerLocks {
           limit = HOLD_LIMIT;
           continue;
         }
-        if ((await this.#core.releaser.end(key, id, lease.left / 1000)) !== 'lost') return true;
+        const { releaser } = this.#core;
+        const ended = releaser.end(key, id, lease.left / 1000, id.endsWith(MADE_HERE));
+        if ((await ended) !== 'lost') return true;
       }
       throw this.#crowded(key);
     });
@@ -171,7 +174,7 @@ export class OwnerLocks {
   ): Promise<number | null> {
     checkLockKey(key);
     checkTtl(ttl);
-    checkObject('options', options);
+    known('options', options, OPTIONS);
     const own = { ttl, sharedBy: checkOwner(owner) };
     const asked = { ...over({ renew: false }, options), ...own };
     const terms = resolveTerms(this.#core.settings, {}, asked, wait);
