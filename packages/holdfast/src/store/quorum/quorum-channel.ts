@@ -12,6 +12,8 @@ export const TOLD = '>';
 export const ANSWERED = '<';
 export const HANDED = '=';
 const HEARD_MAX = 2000;
+/** Of all texts that are kept, in characters: a user who may only publish may send long ones. */
+const LENGTH_MAX = 2 ** 23;
 const DELAY = growing(100, 5000);
 
 /** It may throw for a message that it cannot read. */
@@ -40,6 +42,7 @@ export class QuorumChannel {
   readonly #heard = new Map<string, Set<number>>();
   /** Answers that a minority has published here. */
   readonly #minor = new Set<string>();
+  #length = 0;
   #closed = false;
   #opening = true;
 
@@ -128,17 +131,20 @@ export class QuorumChannel {
     const space = message.indexOf(' ');
     // the first line has a proof of the rest, so the long text is not compared
     const name = message[space + 1] === HANDED ? message.split('\n', 1).join() : message;
-    const servers = this.#heard.get(name) ?? new Set();
-    if (servers.has(server)) return;
+    let servers = this.#heard.get(name);
+    if (servers?.has(server)) return;
+    if (servers === undefined) {
+      servers = new Set();
+      this.#heard.set(name, servers);
+      this.#length += name.length;
+    }
     servers.add(server);
-    this.#heard.set(name, servers);
     if (message[space + 1] === ANSWERED) this.#minor.add(name);
-    if (this.#heard.size > HEARD_MAX) {
-      for (const oldest of this.#heard.keys()) {
-        this.#heard.delete(oldest);
-        this.#minor.delete(oldest);
-        break;
-      }
+    for (const oldest of this.#heard.keys()) {
+      if (this.#heard.size <= HEARD_MAX && this.#length <= LENGTH_MAX) break;
+      this.#heard.delete(oldest);
+      this.#minor.delete(oldest);
+      this.#length -= oldest.length;
     }
     if (servers.size !== this.#majority) return;
     this.#minor.delete(name);
@@ -168,6 +174,7 @@ export class QuorumChannel {
   async #close(): Promise<void> {
     this.#closed = true;
     this.#heard.clear();
+    this.#length = 0;
     this.#minor.clear();
     await Promise.all([...this.#open.values()].map((one) => one.close()));
   }
