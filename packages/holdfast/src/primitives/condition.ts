@@ -161,7 +161,6 @@ export class Condition {
   #doubts(lease: Lease): boolean {
     const { releaser } = this.#core;
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(releaser);
-    // not of a read-write lock or a semaphore
     const isMutex = own && (lease.besides || lease.constructor === Lease);
     if (!isMutex) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);
     if (lease.besides) throw badOption('lease', 'one without the lock of another library', lease);

@@ -12,7 +12,7 @@ export const TOLD = '>';
 export const ANSWERED = '<';
 export const HANDED = '=';
 const HEARD_MAX = 2000;
-/** Of all texts that are kept, in characters: a user who may only publish may send long ones. */
+/** Of all kept texts, in characters: a user who may only publish may send long ones. */
 const LENGTH_MAX = 2 ** 23;
 const DELAY = growing(100, 5000);
 
