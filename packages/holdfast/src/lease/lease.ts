@@ -177,7 +177,8 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Ends the renewal: the lease ends when its remaining time has passed, unless `extend` extends
-   * it. With `sharedBy`, the other holds are renewed further.
+   * it. With `sharedBy`, the other holds are renewed further. A wait at a condition does not start
+   * it again.
    */
   stopRenewal(): void {
     this.#grantor.watchdog.stopRenewal(this.#hold);
@@ -278,7 +279,9 @@ export class Lease implements AsyncDisposable {
   comeBack(hold: Hold): void {
     const away = this.#away as Away;
     this.#away = undefined;
+    const { renewed } = this.#hold;
     this.#hold = hold;
+    if (!renewed) this.stopRenewal();
     hold.root.telemetry.watch(this, hold);
     hold.attach(away.controller);
     away.end();

@@ -88,6 +88,22 @@ describe('waiting', () => {
     expect(sleeping.lease.held).toBe(true);
   });
 
+  it.each(['before', 'during'])(
+    'keeps renewal stopped if it was stopped %s the wait',
+    async (when) => {
+      const lease = await mutex.acquire();
+      if (when === 'before') lease.stopRenewal();
+      const woken = mutex.condition('c').await(lease, { wait: 10_000 });
+      await clock.advance(5000);
+      if (when === 'during') lease.stopRenewal();
+      await clock.advance(5000);
+      expect(await woken).toBe(false);
+      expect(lease.held).toBe(true);
+      await clock.advance(3000);
+      expect(lease.held).toBe(false);
+    },
+  );
+
   it('leaves no timer behind', async () => {
     const sleeping = await sleep(mutex, 2000);
     await clock.advance(2000);
