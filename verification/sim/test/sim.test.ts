@@ -78,6 +78,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: ['--draw', 'flights', ...few(40)],
     as: /timer/,
   },
+  'hands a read-write lease over with the side that the store may have': {
+    file: 'handover.js',
+    from: 'lease instanceof RwLease ? lease.side : ',
+    to: '',
+    shown: ['--draw', 'heirs', ...few(7)],
+    as: /belief heirs/,
+  },
   'ends a doubt without the fence': {
     file: 'lease/root.js',
     from: 'return this.doubted && this.mayBeDuplicated;',
@@ -337,6 +344,7 @@ describe('the simulator', () => {
     ['gates', 4],
     ['bursts', 10],
     ['flights', 10],
+    ['heirs', 10],
   ])('finds no violation in plans of the sort %s', async (sort, seeds) => {
     const { passed, output } = await simulate(['--draw', sort, '--seeds', `${seeds}`]);
     expect(output).toContain('0 violations');

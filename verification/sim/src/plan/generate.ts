@@ -8,6 +8,7 @@ import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
 import { flightsOf } from './flights.js';
 import { gatesOf } from './gates.js';
+import { heirsOf } from './heirs.js';
 import { machine } from './machines.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import { overloadOf } from './overload.js';
@@ -53,8 +54,9 @@ const SPECIAL: Readonly<Record<Special, { share: number; plan: (seed: number) =>
   gates: { share: 0, plan: gatesOf },
   bursts: { share: 0, plan: burstsOf },
   flights: { share: 0, plan: (seed) => flightsOf(usualOf(seed)) },
+  heirs: { share: 0, plan: (seed) => heirsOf(usualOf(seed)) },
 };
-export type Special = 'bursts' | 'flights' | 'gates' | 'overload' | 'steps';
+export type Special = 'bursts' | 'flights' | 'gates' | 'heirs' | 'overload' | 'steps';
 
 export function isSpecial(name: string): name is Special {
   return name in SPECIAL;

@@ -84,6 +84,9 @@ export interface TaskPlan {
   readonly expiring?: number;
   /** Changes of a read-write lock's side. */
   readonly moves?: readonly ('none' | 'upgrade' | 'downgrade')[];
+  /** The process that a read-write lease is handed over to, and how long that one holds it. */
+  readonly heir?: string;
+  readonly keeps?: number;
   /** The new number of permits. */
   readonly permits?: number;
   readonly keys?: readonly string[];

@@ -5,6 +5,8 @@ import type {
   Leadership,
   MultiLease,
 } from '../../../../../packages/holdfast/dist/index.js';
+import type { TaskPlan } from '../../plan/plan.js';
+import type { Client } from '../../world/client.js';
 import { Part, REFUSALS } from './part.js';
 
 type RwSide = ReturnType<Holdfast['rwLock']>['read'];
@@ -15,31 +17,55 @@ const CHANGES = [
   'HOLDFAST_UNREACHABLE',
 ];
 
+type RwLease = Awaited<ReturnType<RwSide['acquire']>>;
+type Move = NonNullable<TaskPlan['moves']>[number];
+
+function weightOf({ mode }: RwLease, capacity: number): number {
+  return mode === 'write' ? capacity : 1;
+}
+
 /**
  * A read-write lock whose holder changes sides. With an owner there is a second hold on the same
  * side until the first change, so the store may refuse that change.
  */
 export class Shift extends Part {
   async perform(): Promise<void> {
-    const { key, weight, moves = [], steps, capacity, owner } = this.task;
+    const { key, weight, moves = [], capacity, owner } = this.task;
     const lock = this.client.holdfast.rwLock(key, owner === undefined ? {} : { sharedBy: owner });
     const side = weight === 1 ? lock.read : lock.write;
     const lease = await side.acquire(this.options());
-    this.holds(lease, () => (lease.mode === 'write' ? capacity : 1));
+    this.holds(lease, () => weightOf(lease, capacity));
     let second = owner === undefined ? undefined : await this.#again(side);
     for (const [index, move] of moves.entries()) {
-      await this.rest(steps[index % steps.length]?.do === 'rest' ? this.#ms(index) : 1);
-      try {
-        if (move === 'upgrade') await lease.tryUpgrade();
-        if (move === 'downgrade') await lease.downgrade();
-      } catch (error) {
-        this.expect(error, CHANGES);
-      }
+      await this.rest(this.#ms(index));
+      await this.#change(lease, move);
       if (second !== undefined) await this.#release(second);
       second = undefined;
       if (lease.signal.aborted) break;
     }
-    await this.#release(lease);
+    const to = this.heir(this.task.heir);
+    if (to !== undefined && lease.held) this.#give(lease, to);
+    else await this.#release(lease);
+  }
+
+  async #change(lease: RwLease, move: Move): Promise<void> {
+    try {
+      if (move === 'upgrade') await lease.tryUpgrade();
+      if (move === 'downgrade') await lease.downgrade();
+    } catch (error) {
+      this.expect(error, CHANGES);
+    }
+  }
+
+  /** The next process changes it too. */
+  #give(lease: RwLease, to: Client): void {
+    const { capacity, keeps = 0, moves = [] } = this.task;
+    const work = async (adopted: RwLease): Promise<void> => {
+      await to.process.sleep(keeps / 2);
+      await this.#change(adopted, moves[0] ?? 'none');
+      await to.process.sleep(keeps / 2);
+    };
+    this.handOver(lease, to, { work, weight: (adopted) => weightOf(adopted, capacity) });
   }
 
   /** The second hold has another label: only the first one is judged. */

@@ -4,7 +4,7 @@
  * several leases at once.
  */
 import { mayBlame } from '../blame.js';
-import type { AcquireOptions } from '../../../../../packages/holdfast/dist/index.js';
+import type { AcquireOptions, Lease } from '../../../../../packages/holdfast/dist/index.js';
 import type { TaskPlan } from '../../plan/plan.js';
 import type { Client } from '../../world/client.js';
 import type { World } from '../../world/world.js';
@@ -15,6 +15,15 @@ export const REFUSALS: readonly string[] = [
   ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED'],
   ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
 ];
+
+/** `adopt` may reject with these: its instance may close meanwhile. */
+const REFUSED = ['HOLDFAST_LOST', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'] as const;
+
+/** What the process that adopts a lease does with it, and its weight there, if that may change. */
+interface Heir<T extends Lease> {
+  work(lease: T): Promise<void>;
+  weight?(lease: T): number;
+}
 
 export class Part {
   readonly world: World;
@@ -71,6 +80,39 @@ export class Part {
 
   async rest(ms: number): Promise<void> {
     await this.client.process.sleep(ms);
+  }
+
+  /** The process that gets the lease, if it can take it. */
+  heir(name: string | undefined): Client | undefined {
+    const to = name === undefined ? undefined : this.world.clients.get(name);
+    if (to === undefined || this.client.closing) return undefined;
+    return to.process.alive && !to.closing ? to : undefined;
+  }
+
+  handOver<T extends Lease>(lease: T, to: Client, heir: Heir<T>): void {
+    const { handOver } = this.world.library;
+    this.world.watch.handedOver(lease.id);
+    const text = handOver(this.client.holdfast, lease);
+    to.process.deliver('task', () => void this.#adopt(text, to, heir));
+  }
+
+  async #adopt<T extends Lease>(text: string, to: Client, heir: Heir<T>): Promise<void> {
+    const { watch, library } = this.world;
+    const { key, name } = this.task;
+    const next = new Attempt(this.task, to);
+    try {
+      const lease = (await library.adopt(to.holdfast, text, { label: name })) as T;
+      next.lease = lease;
+      next.weight = heir.weight && (() => heir.weight?.(lease) ?? 0);
+      watch.believes(next);
+      watch.visit(key);
+      await heir.work(lease);
+      watch.visit(key);
+      await lease.release();
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_UNCERTAIN', ...REFUSED]);
+    }
+    watch.over(next);
   }
 
   /** Asserts that an error is documented; returns its code. */

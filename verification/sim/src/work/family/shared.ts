@@ -10,9 +10,7 @@
 import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
 import type { Change } from '../../plan/plan.js';
 import { checkRenewed, steady } from '../../watch/needless.js';
-import type { Client } from '../../world/client.js';
 import type { World } from '../../world/world.js';
-import { Attempt } from '../attempt.js';
 import { Part, REFUSALS } from './part.js';
 
 /** Worlds in which a lease of such a call was lost: the calls behind it ask anew. */
@@ -21,8 +19,6 @@ const LOSSY = new WeakSet<World>();
 const WHOLE = 0.95;
 /** A lease that ends so soon before `maxHold`, in ms, ends because of it: see `Hold.endReason`. */
 const NEAR_MS = 50;
-/** `adopt` may reject with these: its instance may close meanwhile. */
-const REFUSED = ['HOLDFAST_LOST', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'] as const;
 
 export class Shared extends Part {
   /** The last call that was granted. */
@@ -35,7 +31,7 @@ export class Shared extends Part {
 
   async #call(change: Change, index: number): Promise<void> {
     const { key } = this.task;
-    const { ttl, ms, maxHold, stops, heir } = change;
+    const { ttl, ms, maxHold, stops, heir, keeps = 0 } = change;
     const limit = maxHold === undefined ? {} : { maxHold };
     let lease: Lease;
     try {
@@ -51,10 +47,11 @@ export class Shared extends Part {
     if (stops === true) lease.stopRenewal();
     await this.rest(ms);
     ended();
-    const to = heir === undefined ? undefined : this.world.clients.get(heir);
-    const goes = to !== undefined && to.process.alive && !to.closing && !this.client.closing;
-    if (goes && lease.held) await this.#handOver(lease, to, change);
-    else await this.#release(lease, ['freed', 'lost']);
+    const to = this.heir(heir);
+    if (to !== undefined && lease.held) {
+      this.handOver(lease, to, { work: () => to.process.sleep(keeps) });
+      await this.#release(lease, ['kept']);
+    } else await this.#release(lease, ['freed', 'lost']);
     over();
   }
 
@@ -89,32 +86,6 @@ export class Shared extends Part {
       this.world.report('order', key, `${name}: call ${index} got the lock after ${this.#last}`);
     }
     this.#last = Math.max(this.#last, index);
-  }
-
-  async #handOver(lease: Lease, to: Client, { keeps = 0 }: Change): Promise<void> {
-    const { handOver } = this.world.library;
-    this.world.watch.handedOver(lease.id);
-    const text = handOver(this.client.holdfast, lease);
-    to.process.deliver('task', () => void this.#adopt(text, to, keeps));
-    await this.#release(lease, ['kept']);
-  }
-
-  async #adopt(text: string, to: Client, ms: number): Promise<void> {
-    const { watch, library } = this.world;
-    const { key, name } = this.task;
-    const next = new Attempt(this.task, to);
-    try {
-      const lease = (await library.adopt(to.holdfast, text, { label: name })) as Lease;
-      next.lease = lease;
-      watch.believes(next);
-      watch.visit(key);
-      await to.process.sleep(ms);
-      watch.visit(key);
-      await lease.release();
-    } catch (error) {
-      this.expect(error, ['HOLDFAST_UNCERTAIN', ...REFUSED]);
-    }
-    watch.over(next);
   }
 
   async #release(lease: Lease, outcomes: readonly string[]): Promise<void> {
