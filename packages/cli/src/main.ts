@@ -22,7 +22,11 @@ async function main(args: readonly string[]): Promise<number> {
     // without a command, the help is on standard error
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     const failure = error instanceof CommanderError ? wrongUse(error) : failureOf(error);
-    new Notes({ json: own.includes('--json') }).failure(failure);
+    const has = (...names: string[]): boolean => names.some((name) => own.includes(name));
+    const notes = new Notes({ json: has('--json'), verbose: has('-v', '--verbose') });
+    // -E 0: a lock that is not free is no failure
+    if (failure.exitCode === 0) notes.event('skipped', failure.message, { message: failure.message });
+    else notes.failure(failure);
     return failure.exitCode;
   }
 }
