@@ -46,7 +46,7 @@ export class Link {
    * Bytes were lost, so later replies would be matched to the wrong commands. `heal` closes such a
    * connection.
    */
-  #damaged = false;
+  damaged = false;
   #ended = { client: false, server: false };
   #dead = false;
 
@@ -94,7 +94,7 @@ export class Link {
   /** Drops all bytes from now on; both sides stay open. */
   die(): void {
     this.#dead = true;
-    this.#damaged = true;
+    this.damaged = true;
   }
 
   /** Forwards the held commands in order, even if the client has disconnected. */
@@ -110,7 +110,7 @@ export class Link {
   /** Ends all faults on this link. */
   heal(): void {
     const ended = this.#ended.client || this.#ended.server;
-    if (this.#damaged || (ended && this.#held.length === 0)) this.cut();
+    if (this.damaged || (ended && this.#held.length === 0)) this.cut();
     else this.release();
   }
 
@@ -140,7 +140,7 @@ export class Link {
 
   #forward(frame: Buffer, command: string[]): void {
     if (this.#policy.lost.requests) {
-      this.#damaged = true;
+      this.damaged = true;
       return;
     }
     this.#pairing.sent(command);
@@ -159,7 +159,7 @@ export class Link {
     if (this.#dead) return;
     for (const frame of this.#replies.push(chunk)) {
       const received = this.#pairing.received(frame);
-      if (this.#silent || this.#policy.lost.replies) this.#damaged = true;
+      if (this.#silent || this.#policy.lost.replies) this.damaged = true;
       else if (!this.#deliver(frame, received)) return;
     }
     this.#regulate();
@@ -184,7 +184,7 @@ export class Link {
       return false;
     } else if (sent.fate.after === 'silence') {
       this.#silent = true;
-      this.#damaged = true;
+      this.damaged = true;
     }
     return true;
   }
@@ -210,7 +210,7 @@ export class Link {
       }
       this.#late.shift();
       this.#lateBytes -= next.frame.length;
-      if (this.#policy.lost.replies || this.#silent) this.#damaged = true;
+      if (this.#policy.lost.replies || this.#silent) this.damaged = true;
       else if (!this.#client.destroyed) this.#client.write(next.frame);
     }
     if (this.#ended.server) this.#serverClosed(false);

@@ -88,6 +88,11 @@ export class Proxy implements AsyncDisposable {
     return [...this.#links].filter((link) => link.open).length;
   }
 
+  /** The number of open connections that have lost bytes: `heal` closes them. */
+  get damaged(): number {
+    return [...this.#links].filter((link) => link.damaged).length;
+  }
+
   /** The number of connections accepted so far. */
   get accepted(): number {
     return this.#accepted;
