@@ -24,10 +24,11 @@ async function main(args: readonly string[]): Promise<number> {
     const failure = error instanceof CommanderError ? wrongUse(error) : failureOf(error);
     const has = (...names: string[]): boolean => names.some((name) => own.includes(name));
     const notes = new Notes({ json: has('--json'), verbose: has('-v', '--verbose') });
+    const { exitCode, message } = failure;
     // -E 0: a lock that is not free is no failure
-    if (failure.exitCode === 0) notes.event('skipped', failure.message, { message: failure.message });
+    if (exitCode === 0) notes.event('skipped', message, { message });
     else notes.failure(failure);
-    return failure.exitCode;
+    return exitCode;
   }
 }
 

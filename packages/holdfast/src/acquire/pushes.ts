@@ -1,7 +1,7 @@
 /**
  * Checks pushes. Any client with the right to publish can send one, so a push counts only with the
  * token that the waiter sent with its request. The store repeats it in the push, and shows it
- * nowhere else. See `SECURITY.md`.
+ * nowhere else.
  *
  * A grant with the right token is still limited to the request, and is checked with the store if it
  * does not fit the waiter's last answer.

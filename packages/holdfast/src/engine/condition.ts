@@ -8,6 +8,7 @@
  * waiter must check its condition again.
  */
 import type { Resource } from './resource.js';
+import { NOTHING_SENT } from './entries.js';
 import { granted, type CommandContext, serve } from './serve.js';
 import type * as T from './commands.js';
 import { redeliverSignals, wake } from './signals.js';
@@ -95,13 +96,14 @@ export function signal(
   redeliverSignals(resource, context);
   // only waiters of a mutex are parked
   const holder = resource.kind === 'mutex' ? resource.leaseOf(id, now) : undefined;
-  if (holder !== undefined && seq > holder.sent.seq) {
+  const own = holder?.holds.get(id) ?? holder;
+  if (own !== undefined && seq > (own.sent?.seq ?? 0)) {
     const woken = wake(resource, context, condition, count);
-    resource.noteSignal(holder, { seq, woken, left: resource.parking.count(condition) });
+    resource.noteSignal(own, { seq, woken, left: resource.parking.count(condition) });
   }
   serve(resource, context, '');
   resource.touch(now, retention);
-  if (holder === undefined) return { status: 'absent', now, woken: 0, left: 0 };
-  const { woken, left } = holder.sent.seq === seq ? holder.sent : { woken: 0, left: 0 };
+  if (own === undefined) return { status: 'absent', now, woken: 0, left: 0 };
+  const { woken, left } = own.sent?.seq === seq ? own.sent : NOTHING_SENT;
   return { status: 'signalled', now, woken, left };
 }

@@ -157,12 +157,14 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   resource.dropStale(wanted.id, now);
   redeliverSignals(resource, context);
   const held = resource.leaseOf(wanted.id, now);
-  const settled =
-    held === undefined ? rejoin(resource, wanted, now) : granted(held, wanted.id, now);
   // a waiter is served in turn, even if the capacity has changed since
   const agreed = (): boolean =>
     resource.waiters.has(wanted.id) ||
     (resource.kind === wanted.kind && resource.capacity === wanted.capacity);
+  let settled: T.AcquireReply | undefined;
+  if (held !== undefined) settled = granted(held, wanted.id, now);
+  // a mutex that joined the lease of a reader would be beside other readers
+  else if (agreed()) settled = rejoin(resource, wanted, now);
   // an expired lease, or a waiter that left the queue to join one, may have freed permits
   if (settled !== undefined || !(resource.idle || agreed())) serve(resource, context, '');
   // a ticket is of a lost place: the capacity may be out of date

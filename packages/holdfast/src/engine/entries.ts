@@ -9,6 +9,8 @@ export interface Hold {
   channel: string;
   /** The end without a renewal. The lease lasts as long as one of its holds. */
   expires: Micros;
+  /** Its last signal. */
+  sent?: Holder['sent'];
 }
 
 export type Joining = Pick<Acquire, 'id' | 'weight' | 'channel'>;

@@ -16,8 +16,6 @@
  * - the next `NEXT` waiters, when it grants to a paused process: the queue moves fast;
  * - the first `FIRST` waiters, when a lease ended unclaimed: others may be frozen too. One that
  *   does not answer within two claim windows is silent, as in `processes.ts`.
- *
- * If the push is lost, the process polls at the end of its pause.
  */
 import type { Micros } from './commands.js';
 import type { Holder, Waiter } from './entries.js';

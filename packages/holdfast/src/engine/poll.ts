@@ -3,8 +3,7 @@
  *
  * A poll shows that the process is alive and extends the life of its parked waiters. A queued id
  * that cannot join a live lease of its owner loses its place, is reported as absent, and gets the
- * reason when it repeats the request. A process that only waits, far from the head, may pause, see
- * `idle.ts`.
+ * reason when it repeats the request.
  */
 import { parkedPause, pauseAgain, pauseOf } from './idle.js';
 import { ASKED, processOf } from './processes.js';

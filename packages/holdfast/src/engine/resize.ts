@@ -2,7 +2,8 @@
  * Changes the weight of a lease, or the capacity of a resource.
  *
  * A change of a weight has a number, and a change of the capacity names the present one, so a late
- * duplicate changes nothing (I3). Freed permits serve the queue (I5).
+ * duplicate changes nothing (I3), unless the capacity was changed back meanwhile. Freed permits
+ * serve the queue (I5).
  */
 import { type CommandContext, serve } from './serve.js';
 import { endOf, type Holder } from './entries.js';

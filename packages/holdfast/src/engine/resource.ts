@@ -281,8 +281,8 @@ export class Resource {
     return true;
   }
 
-  noteSignal(holder: Holder, sent: Holder['sent']): void {
-    holder.sent = sent;
+  noteSignal(own: Holder | Hold, sent: Holder['sent']): void {
+    own.sent = sent;
   }
 
   readdress(waiter: Waiter | Parked, { channel, token }: Pick<Waiter, 'channel' | 'token'>): void {

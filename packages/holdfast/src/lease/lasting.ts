@@ -3,9 +3,9 @@
  *
  *     quiet --a lease is held for a claim window--> listening --no such lease--> quiet
  *
- * A short lock opens no connection: the process makes one check in a claim window, and sends no
- * command. A longer lease costs the wake connection, and one `renew` with the channel's name, if it
- * was granted before the channel was open.
+ * A short lock opens no connection: the process makes one check in a claim window. A longer lease
+ * costs the wake connection, and one `renew` with the channel's name, if it was granted before the
+ * channel was open.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';

@@ -14,7 +14,7 @@
  *
  * Only this file writes `hold`, `storeUntil`, `state` and `reason`; a test holds this. I7:
  * `storeUntil` is never later than the expiry at the server: it is counted from before the request
- * was sent, less a margin for drift. A `Lease` is the view of the user.
+ * was sent, less a margin for drift.
  */
 import { Link } from '../base/chain.js';
 import { HoldfastError } from '../base/errors.js';

@@ -15,7 +15,7 @@ export interface LatchOptions {
   /**
    * Ms for which the store remembers an open or broken latch, for late callers. 1,000 to
    * 86,400,000, and at least three times the `claimWindow`; default as `ttl`. The longest of a
-   * generation's callers counts.
+   * generation's countdowns counts.
    */
   readonly retention?: number | undefined;
 }

@@ -1,6 +1,7 @@
 import { aborted, onAbort } from '../base/abort.js';
 import * as failures from '../acquire/failures.js';
 import type { Core } from '../acquire/core.js';
+import { isHoldfastError } from '../base/errors.js';
 import type { InspectReply } from '../engine/commands.js';
 import { ask } from './inspection.js';
 import { Pause } from '../base/pause.js';
@@ -13,9 +14,11 @@ export function stateOf(core: Core, key: string, limit = 1): Promise<InspectRepl
 }
 
 export async function placeOf(core: Core, key: string): Promise<number | null> {
-  const { waiters } = await stateOf(core, key, SHOWN_MAX);
+  const first = await stateOf(core, key, SHOWN_MAX);
+  const { waiterCount } = first;
+  const all = waiterCount > SHOWN_MAX ? await stateOf(core, key, waiterCount) : first;
   let before = 0;
-  for (const { id, tasks } of waiters) {
+  for (const { id, tasks } of all.waiters) {
     if (id.startsWith(`${core.id}.`)) return before;
     before += Math.max(1, tasks);
   }
@@ -32,6 +35,7 @@ export async function poll(
   const { wait, signal } = checkAwait(options);
   const { clock, settings } = core;
   const until = clock.now() + wait;
+  let answered = clock.now();
   const pause = new Pause(clock);
   let isClosed = false;
   const unhook = core.onClose(() => {
@@ -43,9 +47,15 @@ export async function poll(
     for (;;) {
       if (isClosed) throw failures.closed(key);
       if (signal?.aborted) throw aborted(key, signal.reason);
-      const state = await stateOf(core, key);
-      if (enough(state)) return true;
-      const left = until - clock.now();
+      const state = await stateOf(core, key).catch((error: unknown) => {
+        const now = clock.now();
+        const isOver = now >= until || now - answered >= settings.unreachableAfter;
+        if (isOver || !isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) throw error;
+      });
+      if (state !== undefined && enough(state)) return true;
+      const now = clock.now();
+      if (state !== undefined) answered = now;
+      const left = until - now;
       if (left <= 0) return false;
       await pause.for(Math.min(settings.claimWindow / 4, left));
     }

@@ -189,7 +189,8 @@ export class OwnerLocks {
   async #leaseOf(key: string, owner: string, limit = SHOWN): Promise<HolderView | undefined> {
     checkLockKey(key);
     checkOwner(owner);
-    const { holders } = await ask(this.#core, { op: 'inspect', key, limit });
+    const { kind, holders } = await ask(this.#core, { op: 'inspect', key, limit });
+    if (kind !== 'mutex') return undefined;
     return holders.find((holder) => holder.owner === owner);
   }
 

@@ -162,7 +162,9 @@ export class Semaphore {
    */
   async available(): Promise<number> {
     const state = await stateOf(this.#core, this.key);
-    const permits = this.#known(state) || this.permits;
+    const known = this.#known(state);
+    // the next request sets the number of an unused one
+    const permits = state.used > 0 ? known : this.permits;
     return state.waiterCount > 0 ? 0 : Math.max(0, permits - state.used);
   }
 
@@ -210,7 +212,8 @@ export class Semaphore {
     checkPermits(permits);
     return poll(this.#core, this.key, options, (state) => {
       const capacity = this.#known(state);
-      if (capacity !== 0) this.#use(capacity);
+      const isUsed = state.used > 0 || state.waiterCount > 0;
+      if (isUsed ? capacity !== 0 : capacity > this.#permits) this.#use(capacity);
       return this.#permits >= permits;
     });
   }

@@ -64,6 +64,18 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await until(async () => (await at.redis.dbsize()) === 0, { within: 10_000 });
   });
 
+  it('a record whose expiry an operator removed has one again after the next command', async () => {
+    await Promise.all(at.store.execute([asking('a', several)]));
+    const [[key]] = (await lives()) as [[string, number]];
+    await at.redis.persist(key);
+    // the time at which it would have been forgotten has passed
+    const from = performance.now();
+    await until(() => performance.now() - from > 2 * (retention + ttl));
+    await Promise.all(at.store.execute([asking('b', several)]));
+    for (const [, life] of await lives()) expect(life).toBeGreaterThan(0);
+    await at.redis.flushall();
+  });
+
   it('the record of a held lease outlives the lease by its retention', async () => {
     await Promise.all(at.store.execute([asking('a', { ...mutex, ttl: 5000 })]));
     const [[, life]] = (await lives()) as [[string, number]];

@@ -19,6 +19,7 @@ export function conditionSuite(backend: Backend): void {
     signalling(backend);
     refusals(backend);
   });
+  describe('signalling by an owner', () => byAnOwner(backend));
   describe('the lease', () => theLease(backend));
   describe('cancellation', () => conditionCancellation(backend));
   describe('under load', () => conditionLoad(backend));
@@ -221,6 +222,24 @@ function refusals(backend: Backend): void {
 function calls(mutex: Mutex, lease: Lease): (() => Promise<unknown>)[] {
   const condition = mutex.condition('c');
   return [() => condition.await(lease), () => condition.signal(lease)];
+}
+
+function byAnOwner(backend: Backend): void {
+  it('wakes for each hold of an owner', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const waits = async (name: string): Promise<boolean> =>
+      one.mutex(key).run((lease) => one.mutex(key).condition(name).await(lease));
+    const ends = [later(waits('full')), later(waits('empty'))];
+    await waitForParked(one, key, 2);
+    const first = await one.mutex(key).acquire({ sharedBy: 'o' });
+    const second = await other.mutex(key).acquire({ sharedBy: 'o' });
+    expect(await one.mutex(key).condition('full').signal(first)).toBe(1);
+    expect(await other.mutex(key).condition('empty').signal(second)).toBe(1);
+    await first.release();
+    await second.release();
+    expect(await Promise.all(ends)).toEqual([true, true]);
+  });
 }
 
 function theLease(backend: Backend): void {

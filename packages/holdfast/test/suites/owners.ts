@@ -8,6 +8,7 @@ import { failure, freshKey, later, queued, renewedUntil, turn } from './helpers.
 export function ownerSuite(backend: Backend): void {
   describe('an owner', () => owners(backend));
   describe('an owner, among others,', () => ownersAmongOthers(backend));
+  describe('an owner, with other kinds of locks,', () => ownersOfKinds(backend));
   describe('a reentrant run', () => reentrantRuns(backend));
   describe('a reentrant run, beside others', () => strangers(backend));
 }
@@ -116,6 +117,30 @@ function ownersAmongOthers(backend: Backend): void {
     expect(await first.release()).toBe('lost');
     expect(await second.release()).toBe('lost');
     expect((await one.inspect(key))?.holders[0]?.id).toBe(next.id);
+  });
+}
+
+function ownersOfKinds(backend: Backend): void {
+  it('does not join its own lease of another kind, or with another number of permits', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const [key, permits] = [freshKey(), freshKey()];
+    const shared = { sharedBy: 'job' };
+    const readers = [
+      await one.rwLock(key).read.acquire(shared),
+      await other.rwLock(key).read.acquire(),
+    ];
+    const some = await one.semaphore(permits, { permits: 3 }).acquire(2, shared);
+    for (const call of [
+      () => other.mutex(key).tryAcquire(shared),
+      () => other.ownerLocks.tryLock(key, 'job', 5000),
+      () => other.semaphore(key, { permits: 5 }).tryAcquire(1, shared),
+      () => other.semaphore(permits, { permits: 5 }).tryAcquire(1, shared),
+    ]) {
+      await failure(call(), 'HOLDFAST_MISMATCH');
+    }
+    expect(await other.ownerLocks.unlock(key, 'job').catch(() => false)).toBe(false);
+    for (const lease of [...readers, some]) expect(lease.held).toBe(true);
+    for (const lease of [...readers, some]) await lease.release();
   });
 }
 

@@ -157,9 +157,10 @@ function holdsOf({ holders, holds }: Resource, record: Record<string, string[]>)
     const own = [...holder.holds.keys()];
     own.forEach((id, at) => {
       if (holds.get(id) !== holder.id) return;
-      const { weight, changes, channel, expires } = holder.holds.get(id) as Hold;
+      const { weight, changes, channel, expires, sent } = holder.holds.get(id) as Hold;
       const beside = [own[at - 1] ?? '', own[at + 1] ?? ''];
-      const changed = changes > 0 ? [changes] : [];
+      const signals = sent === undefined ? [] : [sent.seq, sent.woken, sent.left];
+      const changed = changes > 0 || sent !== undefined ? [changes, ...signals] : [];
       record[`r:${id}`] = texts(holder.id, ...beside, weight, channel, expires, ...changed);
     });
   }

@@ -43,12 +43,17 @@ export const PARKING_FAULTS: readonly Fault[] = [
     '1',
   ]),
   fault('park: the reply to a grant omits its signal', [park, 'h.signalled and 1 or 0', '0']),
-  fault('signal: a repeat wakes another waiter', [signal, 'seq > (h.seq or 0)', 'true']),
+  fault('signal: a repeat wakes another waiter', [signal, 'seq > sent_by(h, id)', 'true']),
   fault('signal: a late duplicate gets the reply of the last signal', [
     signal,
-    'if h.seq ~= seq then',
+    'if last ~= seq then',
     'if false then',
   ]),
+  fault(
+    'signal: the holds of a lease count together',
+    ['lib/holds.lua', "if h.owner == '' then return h.seq", 'if true then return h.seq'],
+    ['lib/holders.lua', "if h.owner == '' then\n    h.seq", 'if true then\n    h.seq'],
+  ),
   fault('signal: an id without a lease may signal', [
     signal,
     'lease_of(id)',

@@ -52,7 +52,7 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault(
     'acquire: a repeat doubles the holds',
-    [acquire, 'if held then reply = granted(held, id) else', 'do'],
+    [acquire, 'if held then reply = granted(held, id) elseif agreed() then', 'if agreed() then'],
     [holders, listed, 'if true then'],
   ),
   fault('acquire: a repeat prolongs the lease', [
@@ -60,6 +60,7 @@ export const FAULTS: readonly Fault[] = [
     'reply = granted(held, id)',
     'reply = granted(join(held, newcomer(), ttl), id)',
   ]),
+  fault('acquire: a lock joins a lease of another kind', [acquire, 'elseif agreed() then', 'else']),
   fault('acquire: a join does not serve the queue', [acquire, 'if reply or not (', 'if not (']),
   fault('acquire: an acquisition that does not wait does not join', [
     acquire,

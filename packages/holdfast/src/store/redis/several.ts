@@ -6,8 +6,7 @@
  *             \--several of the same terms--> one call for all --done--> its reply
  *                (and of the same node)              \--an error--> a call of its own
  *
- * An inspection of a mutex with waiters, or of another lock, gets a call of its own too. The
- * mutexes of a call are at one node (`node-calls.ts`) or at the one server (`one-server.ts`).
+ * The mutexes of a call are at one node (`node-calls.ts`) or at the one server (`one-server.ts`).
  *
  * Invariants: the commands of a key are executed in the order of sending: each by the first call
  * that has it; those of a key that occurs twice in a turn by their own calls. Only an error of the

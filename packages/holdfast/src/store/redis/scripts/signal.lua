@@ -8,7 +8,7 @@
     id         string  the acquisition that signals, and must hold
     condition  string  the condition
     count      int     how many waiters to wake, or 0 for all
-    seq        int     grows with each signal of this lease
+    seq        int     grows with each signal of this acquisition
     retention  ms
   REPLY
     signalled now woken left | absent now 0 0
@@ -27,13 +27,14 @@ drop_expired()
 redeliver_signals()
 -- only waiters of a mutex are parked
 local h = kind == 1 and lease_of(id)
-if h and seq > (h.seq or 0) then
-  h.seq, h.woken = seq, wake(condition, count)
-  h.left = chain('l:' .. condition).count
-  save_holder(h)
+if h and seq > sent_by(h, id) then
+  local woken = wake(condition, count)
+  note_signal(h, id, seq, woken, chain('l:' .. condition).count)
 end
+local last, woken, left = 0, 0, 0
+if h then last, woken, left = sent_by(h, id) end
 serve('')
 flush()
 if not h then return { 'absent', now, 0, 0 } end
-if h.seq ~= seq then return { 'signalled', now, 0, 0 } end
-return { 'signalled', now, h.woken, h.left }
+if last ~= seq then return { 'signalled', now, 0, 0 } end
+return { 'signalled', now, woken, left }

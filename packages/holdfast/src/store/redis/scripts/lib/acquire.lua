@@ -59,14 +59,14 @@ drop_expired()
 drop_stale(id)
 redeliver_signals()
 local held = lease_of(id)
-local reply
-if held then reply = granted(held, id) else reply = rejoin(newcomer()) end
 local function idle()
   return used == 0 and waiting == 0 and parked_count() == 0
 end
 local function agreed()
   return kind == wanted_kind and capacity == wanted_capacity or read('w:' .. id)
 end
+local reply
+if held then reply = granted(held, id) elseif agreed() then reply = rejoin(newcomer()) end
 if reply or not (agreed() or idle()) then serve('') end
 -- See engine/engine.ts.
 local may_agree = ticket == 0 or capacity == 0

@@ -134,8 +134,8 @@ local function save_change(h, id, weight, seq)
   if h.owner == '' then
     h.changes = seq
   else
-    local root, before, after, _, channel, expires = read_hold(id)
-    save_hold(id, root, before, after, weight, channel, expires, seq)
+    link(id, 4, weight)
+    link(id, 7, seq)
   end
   save_holder(h)
 end
@@ -152,6 +152,15 @@ end
 local function resize_hold(h, id, wanted, seq)
   if wanted == h.weight then h.holds[4] = h.holds[4] + 1 end
   save_change(h, id, wanted, seq)
+end
+
+local function note_signal(h, id, ...)
+  if h.owner == '' then
+    h.seq, h.woken, h.left = ...
+    return save_holder(h)
+  end
+  local root, before, after, weight, channel, expires, changes = read_hold(id)
+  save_hold(id, root, before, after, weight, channel, expires, changes or 0, ...)
 end
 
 -- The caller saves the lease.

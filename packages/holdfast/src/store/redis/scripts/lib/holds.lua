@@ -17,6 +17,13 @@ local function save_hold(id, ...)
   writes['r:' .. id] = cmsgpack.pack(...)
 end
 
+-- Its last signal, and the effect.
+local function sent_by(h, id)
+  if h.owner == '' then return h.seq or 0, h.woken or 0, h.left or 0 end
+  local seq, woken, left = select(8, read_hold(id))
+  return seq or 0, woken or 0, left or 0
+end
+
 local function hold_count(h)
   return h.owner == '' and 1 or h.holds[1]
 end

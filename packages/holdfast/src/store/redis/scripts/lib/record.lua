@@ -85,7 +85,7 @@ end
 -- or push.
 local guarded = false
 local function guard()
-  if known and not guarded then redis.call('PEXPIREAT', resource, forget) end
+  if known and not guarded then redis.call('PEXPIREAT', resource, kept_until(forget, now)) end
   guarded = true
 end
 
