@@ -26,6 +26,7 @@ import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
 import { quote } from '../base/text.js';
+import { StoreFailure } from '../store/port.js';
 import { isOn, RELEASE, type Telemetry } from '../observe/telemetry.js';
 import type { Acquisition } from './acquisition.js';
 import type { Acquisitions } from './acquisitions.js';
@@ -154,6 +155,7 @@ export class RootEnd extends Attempts {
   /** No attempt follows; and what the store has answered, if it has. */
   #over = false;
   #returned: ReleaseResult | undefined;
+  #failure: unknown;
 
   /** @param now the current moment: the end is sent in this step, or not at all */
   constructor(parts: ReleaserParts, hold: Hold, believed: boolean, now: Moment) {
@@ -208,6 +210,7 @@ export class RootEnd extends Attempts {
   }
 
   override missed(error: unknown): void {
+    this.#failure = error;
     const { acquisitions } = this.#parts;
     const next = this.#next;
     // this attempt may arrive after the withdrawal of a root that was given up
@@ -235,7 +238,7 @@ export class RootEnd extends Attempts {
     const { key, id, mayBeDuplicated } = this.#root;
     const { acquisitions, watchdog, settings } = this.#parts;
     if (mayBeDuplicated) acquisitions.abandoned.follow({ key, id });
-    if (returned === undefined) return unanswered(key);
+    if (returned === undefined) return unanswered(key, this.#failure);
     // it was held when the release was called, and may have ended by itself while that waited
     const lapsed = this.#waited && settings.clock.now() >= this.#root.storeUntil;
     const isFreed = this.#believed && (returned.repeated || lapsed);
@@ -262,9 +265,12 @@ function outcome(status: ReleaseResult['status'], isFreed: boolean): ReleaseOutc
 }
 
 /** Rejects after two promise jobs, when a promise depends on it: so its stack names the caller. */
-async function unanswered(key: string): Promise<never> {
+async function unanswered(key: string, cause?: unknown): Promise<never> {
   await Promise.resolve();
   await Promise.resolve();
-  const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;
-  throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
+  const refuses = cause instanceof StoreFailure && cause.answered;
+  const what = refuses ? 'the store refused the release' : 'no answer to the release';
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  const message = `Holdfast: ${what} of ${quote(key)}; it is retried${why}`;
+  throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
 }

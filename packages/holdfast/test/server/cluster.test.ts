@@ -204,6 +204,27 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     });
   });
 
+  it.each(['ioredis-5', 'ioredis-6'] as const)(
+    '%s has one lock for a key with the keyPrefix of redisOptions',
+    async (client) => {
+      const login = { nodePrefix: 'nodes:' };
+      const [one, other] = [
+        await instance(client, QUIET, login),
+        await instance(client, QUIET, login),
+      ];
+      const keys = cluster.masters.flatMap((master) => [keyOn(master), keyOn(master)]);
+      // the first call is routed, the others go to the node; those of a turn go together
+      const leases = [];
+      for (const key of keys) leases.push(await one.mutex(key).acquire());
+      expect(await Promise.all(keys.map((key) => other.mutex(key).tryAcquire()))).toEqual(
+        keys.map(() => null),
+      );
+      for (const key of keys) expect(await other.mutex(key).tryAcquire()).toBeNull();
+      await Promise.all(leases.map((lease) => lease.release()));
+      for (const key of keys) expect((await other.mutex(key).tryAcquire())?.held).toBe(true);
+    },
+  );
+
   it.each(['ioredis-6', 'node-redis-6'] as const)(
     '%s adds its prefix to all keys',
     async (client) => {

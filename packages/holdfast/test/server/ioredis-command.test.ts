@@ -23,7 +23,9 @@ async function open(
   const { port } = await serverOf('redis');
   const client = new Redis({ port, ...options });
   clients.push(client);
-  const spy = vi.spyOn(Redis.prototype, 'evalsha');
+  let owner = Redis.prototype;
+  while (!Object.hasOwn(owner, 'evalsha')) owner = Object.getPrototypeOf(owner) as typeof owner;
+  const spy = vi.spyOn(owner, 'evalsha');
   return { client, own: () => spy.mock.calls.length };
 }
 
@@ -50,6 +52,26 @@ describe.each([
     { enableAutoPipelining: true },
   ])('makes its own commands with %j', async (options) => {
     const { client, own } = await open(Redis, options);
+    expect(await pair(client)).toBe('freed');
+    expect(own()).toBeGreaterThan(1);
+  });
+
+  it('makes its own commands if a class of the program has others', async () => {
+    class Tenant extends Redis {}
+    // as a mixin that puts a prefix before each key
+    Object.assign(Tenant.prototype, {
+      evalsha(sha: string, count: number, ...words: string[]) {
+        const [keys, args] = [words.slice(0, count), words.slice(count)];
+        return Redis.prototype.evalsha.call(
+          this,
+          sha,
+          count,
+          ...keys.map((k) => `t:${k}`),
+          ...args,
+        );
+      },
+    });
+    const { client, own } = await open(Tenant);
     expect(await pair(client)).toBe('freed');
     expect(own()).toBeGreaterThan(1);
   });

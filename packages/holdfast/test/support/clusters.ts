@@ -27,18 +27,21 @@ export interface ClusterLogin {
   readonly username?: string;
   readonly password?: string;
   readonly keyPrefix?: string;
+  /** Of ioredis: it adds this in the clients of nodes, and takes it as its own. */
+  readonly nodePrefix?: string;
 }
 
 /** Opens a cluster client of one kind. */
 export async function openCluster(
   name: ClientName,
   nodes: readonly Pick<Server, 'host' | 'port'>[],
-  { keyPrefix = '', ...login }: ClusterLogin = {},
+  { keyPrefix = '', nodePrefix, ...login }: ClusterLogin = {},
 ): Promise<Opened> {
   const start = nodes.map(({ host, port }) => ({ host, port }));
   if (name.startsWith('ioredis')) {
     const options = {
-      ...{ lazyConnect: true, keyPrefix, redisOptions: login },
+      ...{ lazyConnect: true, ...(nodePrefix === undefined && { keyPrefix }) },
+      redisOptions: { ...login, ...(nodePrefix !== undefined && { keyPrefix: nodePrefix }) },
       clusterRetryStrategy: () => 20,
     };
     const five = name === 'ioredis-5';

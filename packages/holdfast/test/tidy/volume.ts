@@ -12,7 +12,7 @@ export function pageBytes(files: readonly SourceFile[]): number {
 }
 
 /** Words that the comments in `packages/holdfast/src` may have in sum, of TypeScript and Lua. */
-export const COMMENTS_LIMIT = 47_900;
+export const COMMENTS_LIMIT = 48_000;
 
 /** The words in the comments of the files. */
 export function commentWords(files: readonly SourceFile[]): number {

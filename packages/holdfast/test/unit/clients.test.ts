@@ -146,6 +146,7 @@ describe('recognises an error as a reply', () => {
     [false, named('ReplyError', 'LOADING', { command: { name: 'info', args: [] } })],
     [false, new SimpleError('WRONGPASS invalid username-password pair')],
     [false, new SimpleError('NOPROTO unsupported protocol version')],
+    [false, new SimpleError('ERR max number of clients reached')],
     // Failures of the clients and of the operating system.
     [false, new Error('Command timed out')],
     [false, new Error('Connection is closed.')],

@@ -57,6 +57,23 @@ it('a waiter has a place behind more than a thousand others', async () => {
   expect(await one.mutex('k').place()).toBe(1005);
 });
 
+describe('the error of a release', () => {
+  it.each([
+    ['refused', /the store refused the release of "k"; it is retried: /],
+    ['unanswered', /no answer to the release of "k"; it is retried: /],
+  ] as const)('names why: the request was %s', async (ail, message) => {
+    const lease = await one.mutex('k').acquire();
+    if (ail === 'refused') store.ail('release', ail);
+    else store.fate = () => 'lost';
+    const released = failure(lease.release(), 'HOLDFAST_UNCERTAIN');
+    await clock.advance(SETTINGS.unreachableAfter);
+    const error = await released;
+    expect(error.message).toMatch(message);
+    expect(error.cause).toBeInstanceOf(Error);
+    store.heal();
+  });
+});
+
 describe('a wait for a free lock', () => {
   it('goes on after a time without answers', async () => {
     const lease = await other.mutex('k').acquire({ ttl: 60_000 });

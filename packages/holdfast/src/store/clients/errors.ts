@@ -7,7 +7,7 @@ const REPLY_CLASSES = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobE
 const REPLY_SHAPE = /^[A-Z][A-Z0-9_]+(?: |$)/;
 
 // both clients reject waiting commands with these replies to the handshake
-const HANDSHAKE_REPLY = /^(?:WRONGPASS|NOPROTO)(?: |$)/;
+const HANDSHAKE_REPLY = /^(?:WRONGPASS|NOPROTO|ERR max number of clients)(?: |$)/;
 const HANDSHAKE_COMMANDS = new Set(['auth', 'hello', 'select', 'client', 'readonly', 'info']);
 
 /**

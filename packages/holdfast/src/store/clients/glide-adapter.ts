@@ -164,10 +164,14 @@ class Slots {
     const ranges = (await send(this.#client, ['CLUSTER', 'SLOTS'], route)) as [
       number,
       number,
-      [string, number],
+      [string | null, number, string, { key: string; value: string }[]?],
     ][];
     const owners: string[] = [];
-    for (const [from, to, [host, port]] of ranges) {
+    for (const [from, to, [named, port, , more = []]] of ranges) {
+      // the client knows a node without a name by these
+      const other = (name: string): string | undefined =>
+        more.find(({ key }) => key === name)?.value;
+      const host = named || (other('hostname') ?? other('ip'));
       for (let slot = Number(from); slot <= Number(to); slot++) owners[slot] = `${host}:${port}`;
     }
     this.owners = owners;

@@ -39,6 +39,9 @@ interface Connection extends GlideLike {
 const yes = (): boolean => true;
 const no = (): boolean => false;
 
+/** A subscriber at a replica gets messages, and is not counted by its master. */
+const AT_MASTERS = { readFrom: 'primary', clientAz: undefined };
+
 /** Resolves when confirmed. Rejects with the connection's failure. */
 export async function subscribe(
   client: GlideLike,
@@ -57,6 +60,7 @@ export async function subscribe(
   };
   const options = {
     ...{ ...config, protocol: RESP3, lazyConnect: false, defaultDecoder: AS_STRINGS },
+    ...AT_MASTERS,
     pubsubSubscriptions: { channelsAndPatterns: {}, callback },
   };
   const connection = (await createClient.call(client.constructor, options)) as Connection;

@@ -49,12 +49,15 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const lostConnections = countLost(client);
   const routed = ({ sha, keys, args }: ScriptCall): Promise<unknown> =>
     attempt(() => client.evalsha(sha, keys.length, ...keys, ...args));
-  const settings = client.options as { keyPrefix?: unknown; enableAutoPipelining?: unknown };
-  // the nodes' clients do not collect the commands of a turn
-  const takesAddress = settings.enableAutoPipelining !== true;
+  const settings = client.options as Settings;
   const keyPrefix = prefixOf(settings.keyPrefix);
+  // the client takes it as its own, if it has no other; the nodes' clients add it by themselves
+  const added = prefixOf(settings.redisOptions?.keyPrefix);
+  // the nodes' clients do not collect the commands of a turn
+  const takesAddress =
+    settings.enableAutoPipelining !== true && (added === '' || added === keyPrefix);
   const sender: Sender = {
-    ...{ readyAt, routed, keyPrefix },
+    ...{ readyAt, routed, keyPrefix, added },
     masterOf: takesAddress ? masterOf : undefined,
   };
   return {
@@ -182,10 +185,17 @@ function sendText(
   });
 }
 
+interface Settings {
+  readonly keyPrefix?: unknown;
+  readonly enableAutoPipelining?: unknown;
+  readonly redisOptions?: { readonly keyPrefix?: unknown };
+}
+
 interface Sender {
   readonly readyAt: (address: string) => Node | undefined;
-  /** The nodes' clients do not add it. */
   readonly keyPrefix: string;
+  /** What the nodes' clients add: the same, or nothing. */
+  readonly added: string;
   /** `undefined` if only the cluster's client can send calls with keys. */
   readonly masterOf: ((slot: number) => string | undefined) | undefined;
   readonly routed: (call: ScriptCall) => Promise<unknown>;
@@ -198,7 +208,7 @@ interface Sender {
  * would find nothing, and that would be believed.
  */
 function sendDirect(
-  { readyAt, masterOf, routed, keyPrefix }: Sender,
+  { readyAt, masterOf, routed, keyPrefix, added }: Sender,
   calls: readonly ScriptCall[],
 ): Promise<unknown>[] {
   const corked = new Set<NonNullable<Node['stream']>>();
@@ -210,8 +220,8 @@ function sendDirect(
   try {
     return calls.map((call) => {
       const { at, sha, args } = call;
-      const keys = keyPrefix === '' ? call.keys : call.keys.map((key) => keyPrefix + key);
-      const node = readyAt(at ?? masterOf?.(slotOf(keys[0] as string)) ?? '');
+      const keys = keyPrefix === added ? call.keys : call.keys.map((key) => keyPrefix + key);
+      const node = readyAt(at ?? masterOf?.(slotOf(`${keyPrefix}${call.keys[0]}`)) ?? '');
       if (node === undefined) {
         return at === undefined ? routed(call) : Promise.reject(new UnknownNode(at));
       }

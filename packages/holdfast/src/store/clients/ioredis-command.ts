@@ -41,6 +41,8 @@ const TRACED = tracingChannel('ioredis:command');
 export function posting(given: object): ClientPort['post'] {
   const client = given as Client;
   if (OPTIONS.some((name) => isSet(client, name))) return undefined;
+  // a class of the program has its own, which may change the keys
+  if (ownerOf(client, 'evalsha') !== ownerOf(client, 'evalshaBuffer')) return undefined;
   const ScriptCommand = scriptCommandOf(client);
   if (ScriptCommand === undefined) return undefined;
   return (call, to) => {
@@ -55,6 +57,12 @@ export function posting(given: object): ClientPort['post'] {
     }
     return true;
   };
+}
+
+function ownerOf(client: object, name: string): object | null {
+  let at: object | null = client;
+  while (at !== null && !Object.hasOwn(at, name)) at = Object.getPrototypeOf(at) as object | null;
+  return at;
 }
 
 function isSet({ options }: Client, name: string): boolean {

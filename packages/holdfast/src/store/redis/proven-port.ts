@@ -83,7 +83,9 @@ export class Proofs {
     const port = this.#port;
     const proof = nextProof();
     const answer = await port.eval(PROBE, keys.slice(0, 1), [proof], of).catch((second) => {
-      if (port.isReply(second) && codeOf(second) === codeOf(error)) return proof;
+      // the connection has ended since: neither reply is known
+      if (!port.isReply(second)) throw second;
+      if (codeOf(second) === codeOf(error)) return proof;
       throw this.#outOfStep();
     });
     if (answer !== proof) throw this.#outOfStep();

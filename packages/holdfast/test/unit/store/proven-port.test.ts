@@ -152,6 +152,15 @@ describe('error replies', () => {
     await expect(answer).rejects.toThrow('LOADING data');
   });
 
+  it('before the end of the connection pass on that end: the client is in step', async () => {
+    const { port } = failing('READONLY You can not write against a replica');
+    const ended = { ...port, eval: () => Promise.reject(new Error('Socket closed unexpectedly')) };
+    const proven = provenPort(ended);
+    const [answer] = proven.evalsha([call('a')]);
+    await expect(answer).rejects.toThrow('Socket closed unexpectedly');
+    expect(proven.proofs.isOutOfStep).toBe(false);
+  });
+
   it('that a script is unknown need no probe', async () => {
     const client = failing('NOSCRIPT no matching script');
     const [answer] = provenPort(client.port).evalsha([call('a')]);

@@ -46,6 +46,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   spublish: 'waiters learn by polling only that a lock is free',
   subscribe: 'waiters learn by polling only that a lock is free',
   'pubsub|numsub': 'a waiter that died may delay its queue by one claim window',
+  'pubsub|shardnumsub': 'a process that listens at a replica may take a lock of the next waiter',
   zpopmin: 'hand-overs take more time of the server',
   scan: 'list() does not work',
 };
@@ -63,7 +64,7 @@ function linesOf(quorum: boolean): string[] {
 
 function publishing(quorum: boolean, cluster: boolean, channel: string): string[] {
   if (quorum) return [`PUBLISH ${channel} -`];
-  if (cluster) return [`SPUBLISH ${channel} -`];
+  if (cluster) return [`SPUBLISH ${channel} -`, `PUBSUB SHARDNUMSUB ${channel}`];
   return [`PUBLISH ${channel} -`, `PUBSUB NUMSUB ${channel}`];
 }
 

@@ -18,8 +18,14 @@ local function publish_here(channel, message)
   return receivers
 end
 
+-- The bus of a cluster brings SPUBLISH to the replicas nevertheless. So without a subscriber here
+-- the message is empty, and only tells whether the slot has moved.
 local function reached(channel, message)
   if not has_subscribers(channel) then return false end
+  if is_sharded(channel) then
+    local count = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+    if not count.err and tonumber(count[2]) == 0 then message = '' end
+  end
   return publish_here(channel, message) ~= 0
 end
 
