@@ -69,7 +69,9 @@ function loginOf(text: string): { user: string; password: string } {
 function nameOf(url: string): string {
   // with a socket, `pg` takes more forms than the standard has
   const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '', pathname: '' };
-  return `the database ${printable(`${host}${pathname}`)}`.trim();
+  // a password that is not encoded is cut at its first `/`
+  const shown = pathname.includes('@') ? '' : `${host}${pathname}`;
+  return `the database ${printable(shown)}`.trim();
 }
 
 /** The names of the packages of a store. */

@@ -61,6 +61,11 @@ export function notConnected(server: string, reason: string): Failure {
   return new Failure(EXIT.unavailable, `${server} cannot be used: ${reason}`, START_SERVER);
 }
 
+/** True for what the store refuses at each repetition too: it is no outage. */
+export function isRefusal(error: unknown): boolean {
+  return isHoldfastError(error, 'HOLDFAST_REFUSED');
+}
+
 /** Turns any error into a failure. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;

@@ -31,7 +31,7 @@ export class Notes {
 
   /** An event that is always shown. */
   warning(event: string, text: string, facts: Facts = {}): void {
-    if (this.#json) write(toJson({ event, ...facts }));
+    if (this.#json) write(toJson({ event, message: text, ...facts }));
     else write(`holdfast: ${printable(text)}`);
   }
 

@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from './child/protocol.js';
-import { EXIT, failureOf } from './failure.js';
+import { EXIT, failureOf, isRefusal } from './failure.js';
 import type { Notes } from './notes.js';
 
 const PAUSE_MS = 500;
@@ -39,7 +39,7 @@ export async function despiteOutages<Result>(
     } catch (error) {
       const { exitCode, message } = failureOf(error);
       const isOver = signal?.aborted === true || now() >= until;
-      if (exitCode !== EXIT.unavailable || !known || isOver) throw error;
+      if (exitCode !== EXIT.unavailable || isRefusal(error) || !known || isOver) throw error;
       if (!told) notes.warning('outage', `${message}; still waiting for ${key}`, { key });
       told = true;
       await sleep(Math.min(PAUSE_MS, until - now()), undefined, {

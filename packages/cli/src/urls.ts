@@ -16,6 +16,7 @@ const SENTINEL = 'redis+sentinel://';
 const SENTINEL_FORM = `write ${SENTINEL}[user:password@]host:port,host:port/master[/database]`;
 const CLUSTER = /^(?:redis|valkey)(s?)\+cluster:\/\//;
 const CLUSTER_FORM = 'write redis+cluster://[user:password@]host:port,host:port';
+const SOCKET = 'write --url /path/of/the.sock, without redis://';
 const FORMS = 'write redis://[user:password@]host[:port][/database], or rediss:// for TLS';
 
 export interface Link {
@@ -65,12 +66,16 @@ function parse(url: string, form: string): URL {
 }
 
 /** @throws a usage error for what the client would take for the database 0, or fail at */
-function checkServer({ host, username, password, pathname, searchParams }: URL): void {
+function checkServer({ hash, host, username, password, pathname, searchParams }: URL): void {
   for (const text of [username, password, pathname]) decode(text, FORMS);
-  const databases = [host === '' ? '' : pathname.slice(1), searchParams.get('db') ?? ''];
+  const databases = [pathname.slice(1), searchParams.get('db') ?? ''];
+  // the client would connect to the default host, or to what it takes for one
+  if (host === '' && /^\/\D/.test(pathname)) throw usage('a socket is named by its path', SOCKET);
   const wrong = databases.find((one) => !/^\d*$/.test(one));
-  if (wrong === undefined) return;
-  throw usage(`the database of the URL is not a number: ${printable(wrong)}`, FORMS);
+  if (wrong === undefined && hash === '') return;
+  // a password that is not encoded may be cut at a `/`, a `?` or a `#`
+  const shown = wrong === undefined || wrong.includes('@') ? '' : `: ${printable(wrong)}`;
+  throw usage(`the database of the URL is not a number${shown}`, FORMS);
 }
 
 /** The text of a URL without its percent escapes. It may be a password, so no error shows it. */

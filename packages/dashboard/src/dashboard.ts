@@ -23,18 +23,18 @@ export interface DashboardOptions {
    * Without this option, only requests of this machine with the `localToken` of the view are
    * answered, and they may only read.
    */
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
   /** Without `authorize`: whether requests of this machine may write. Default `false`. */
-  readonly localWrites?: boolean;
+  readonly localWrites?: boolean | undefined;
   /** The path under which the view is mounted, if the mount does not remove it. Default: none. */
-  readonly basePath?: string;
+  readonly basePath?: string | undefined;
   /** The shortest time between two lists of all locks, in ms. Default 1,000. */
-  readonly every?: number;
+  readonly every?: number | undefined;
   /**
    * How many pages may be open at a time, 1 or more. A page more is answered with the status 503,
    * and asks again. Default 50.
    */
-  readonly maxPages?: number;
+  readonly maxPages?: number | undefined;
 }
 
 /** The view. */

@@ -12,7 +12,7 @@
  *
  * @packageDocumentation
  */
-export type { Access, Peer } from './access.js';
+export type { Access, Authorize, Peer } from './access.js';
 export { type Dashboard, dashboard, type DashboardOptions } from './dashboard.js';
 export { fastifyPlugin, honoHandler, nodeHandler } from './mounts.js';
 export { serve, type Served, type ServeOptions } from './serve.js';

@@ -34,24 +34,46 @@ async function handle(view: Dashboard, incoming: Incoming, out: ServerResponse):
 function toRequest(incoming: Incoming, url: string): Request {
   const { method = 'GET', headers } = incoming;
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  const entries = Object.entries(headers).flatMap(([name, value]) =>
+  // HTTP/2 has the host and the path in fields of its own
+  const own = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
+  const entries = own.flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
   );
+  const host = headers.host ?? (headers[':authority'] as string | undefined) ?? 'localhost';
   // a path such as `//other` must not become a host
-  const target = new URL(`http://${headers.host ?? 'localhost'}/`);
+  const target = new URL(`http://${host}/`);
   const [path = '/'] = url.split('?', 1);
   target.pathname = path;
   target.search = url.slice(path.length);
   const init: RequestInit & { duplex?: 'half' } = { method, headers: new Headers(entries) };
   if (hasBody) {
     // a parser of Express may have read the body
-    init.body =
-      incoming.body === undefined
-        ? (Readable.toWeb(incoming) as ReadableStream<Uint8Array>)
-        : JSON.stringify(incoming.body);
+    init.body = incoming.body === undefined ? bodyOf(incoming) : JSON.stringify(incoming.body);
     init.duplex = 'half';
   }
   return new Request(target, init);
+}
+
+/**
+ * The body, read when it is asked for. Node reads what nobody asks for, and a reader that stops
+ * leaves the rest to it: the next request on the connection comes behind the body.
+ */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const parts = incoming.iterator({ destroyOnReturn: false });
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (to) => {
+        const { done, value } = (await parts.next()) as IteratorResult<Uint8Array>;
+        if (done === true) to.close();
+        else to.enqueue(value);
+      },
+      cancel: async () => {
+        await parts.return?.();
+        incoming.resume();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 async function send(response: Response, out: ServerResponse): Promise<void> {

@@ -8,9 +8,9 @@ import { nodeHandler } from './mounts.js';
 /** Where the server listens. */
 export interface ServeOptions {
   /** Default: any free port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Default `127.0.0.1`. */
-  readonly host?: string;
+  readonly host?: string | undefined;
 }
 
 /** A server that listens. */

@@ -15,20 +15,20 @@ export interface Instrumented {
 /** What `instrument` may be told. */
 export interface InstrumentOptions {
   /** Makes the attribute `lock.name` from a key, see {@link lockName}. */
-  readonly lockName?: LockName;
+  readonly lockName?: LockName | undefined;
   /** The most names; further ones become `{other}`. Default 100. */
-  readonly maxLockNames?: number;
+  readonly maxLockNames?: number | undefined;
   /** Default: that of the global provider. */
-  readonly meter?: Meter;
+  readonly meter?: Meter | undefined;
   /** Default: that of the global provider. */
-  readonly tracer?: Tracer;
+  readonly tracer?: Tracer | undefined;
   /**
    * After a wait of so many ms, the store is asked once which process holds the lock, for the span.
    * Only if the span is recorded. `Infinity` for never. Default 100.
    */
-  readonly holderAfter?: number;
+  readonly holderAfter?: number | undefined;
   /** True for no spans outside another span. Default `false`. */
-  readonly requireParentSpan?: boolean;
+  readonly requireParentSpan?: boolean | undefined;
 }
 
 const NAME = 'holdfast';

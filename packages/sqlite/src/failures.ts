@@ -77,8 +77,9 @@ function adviceOn(error: unknown): string {
       return '; this process needs to write to the file and to its folder';
     case 'ENOENT':
       return '; create the folder';
-    case 'CORRUPT':
     case 'NOTADB':
+      return '; it is no file of locks: give another path';
+    case 'CORRUPT':
       return '; stop all processes that use it, and remove the file: its locks are lost';
     default:
       return '';

@@ -12,7 +12,7 @@ import { type Budget, budgetFor } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
 import { Signals } from '../child/signals.js';
 import { interrupted, runUnder, type Words } from '../child/under-lock.js';
-import { EXIT, Failure, failureOf } from '../failure.js';
+import { EXIT, Failure, failureOf, isRefusal } from '../failure.js';
 import { type LeaderPage, serveLeader } from '../leader-page.js';
 import { Notes } from '../notes.js';
 import type { RunsOptions } from '../options.js';
@@ -78,7 +78,7 @@ async function term(candidate: Candidate): Promise<number | undefined> {
   } catch (error) {
     const failure = failureOf(error);
     const again = failure.exitCode === EXIT.lost || failure.exitCode === EXIT.unavailable;
-    if (!again || signals.first !== undefined) throw failure;
+    if (!again || isRefusal(error) || signals.first !== undefined) throw failure;
     notes.warning('again', `${failure.message}; standing again for ${name}`, { key: name });
     return undefined;
   } finally {

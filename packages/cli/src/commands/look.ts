@@ -1,8 +1,8 @@
 /** `holdfast ls`, `inspect`, `wait` and `break`. */
 import { createInterface } from 'node:readline/promises';
-import type { Holdfast, HoldfastOptions, LockInfo } from 'holdfast';
+import type { Holdfast, HoldfastError, HoldfastOptions, LockInfo } from 'holdfast';
 import { now } from '../child/protocol.js';
-import { EXIT, Failure, usage } from '../failure.js';
+import { EXIT, Failure, failureOf, usage } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
 import { despiteOutages } from '../outage.js';
@@ -33,8 +33,8 @@ export async function locksOf(
   notes: Notes,
 ): Promise<LockInfo[]> {
   const found: LockInfo[] = [];
-  const onUnreadable = ({ key = '', message }: { key: string | undefined; message: string }) =>
-    notes.warning('unreadable', message, { key });
+  const onUnreadable = (error: HoldfastError): void =>
+    notes.warning('unreadable', failureOf(error).message, { key: error.key ?? '' });
   for await (const lock of holdfast.list(pattern ?? '*', { onUnreadable })) found.push(lock);
   return found.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -32,6 +32,12 @@ it('repeats an attempt after an answer, and tells each outage once', async () =>
 it.each([
   ['without an answer of the store', () => Infinity, false, away],
   ['after the end of the wait', () => now(), true, away],
+  [
+    'for a refusal, which each repetition would get too',
+    () => Infinity,
+    true,
+    () => Promise.reject(new HoldfastError('HOLDFAST_REFUSED', 'MOVED, no reply')),
+  ],
   ['for other errors', () => Infinity, true, () => Promise.reject(new Error('no reply'))],
 ])('does not repeat it %s', async (_, until, answers, fail) => {
   let attempts = 0;

@@ -24,7 +24,6 @@ import type { ForcedMessage } from '../observe/messages.js';
 import { FORCED, isOn, traced } from '../observe/telemetry.js';
 import { quote } from '../base/text.js';
 
-const TOLD_MAX = 100;
 const DAY = 86_400_000;
 /** A marker lasts this much longer than the lease. */
 const MARGIN_MS = 1000;
@@ -122,7 +121,7 @@ class ForceRelease {
 
   async #tell(): Promise<void> {
     const core = this.#core;
-    const command = { op: 'inspect', key: this.#key, limit: TOLD_MAX } as const;
+    const command = { op: 'inspect', key: this.#key, limit: FORCE_LIMIT } as const;
     const { holders } = await core.requests.send(command);
     const { label } = core.settings;
     const text = [this.#force.reason, label && `by ${label}`].filter(Boolean).join(', ');

@@ -57,6 +57,16 @@ it('a waiter has a place behind more than a thousand others', async () => {
   expect(await one.mutex('k').place()).toBe(1005);
 });
 
+it('a forced release tells its reason to more than a hundred holders', async () => {
+  const { read } = one.rwLock('r');
+  const leases = await Promise.all(Array.from({ length: 150 }, () => read.acquire()));
+  await clock.advance(1500);
+  const forced = other.forceRelease('r', { reason: 'stuck', wait: 2000 });
+  await clock.advance(2000);
+  expect(await forced).toEqual({ ended: 150, overlap: 0 });
+  for (const { signal } of leases) expect(String(signal.reason)).toContain('stuck');
+});
+
 describe('the error of a release', () => {
   it.each([
     ['refused', /the store refused the release of "k"; it is retried: /],

@@ -141,7 +141,7 @@ describe('the file', () => {
     writeFileSync(file, 'This is a text, and longer than the header of a database. '.repeat(20));
     await expect(folder.instance(file).mutex('a').acquire()).rejects.toMatchObject({
       code: 'HOLDFAST_REFUSED',
-      message: expect.stringMatching(/not a database.*remove the file/),
+      message: expect.stringMatching(/not a database.*give another path/),
     });
   });
 
