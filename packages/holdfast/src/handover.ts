@@ -214,6 +214,7 @@ async function adopted(core: Core, written: Written, options: AdoptOptions): Pro
 function multi(leases: Lease[]): MultiLease {
   const lost = new AbortController();
   for (const { signal } of leases) {
+    if (signal.aborted) lost.abort(signal.reason);
     signal.addEventListener('abort', () => lost.abort(signal.reason), { once: true });
   }
   return new MultiLease({ leases, lost: lost.signal });

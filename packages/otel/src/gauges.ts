@@ -25,8 +25,8 @@ interface Sums {
   limit: number;
 }
 
-/** A read-write lock has so many: the number says nothing. */
-const SEMAPHORE_MAX = 2 ** 30;
+/** A single flight has so many, and a read-write lock more: the number says nothing. */
+const SEMAPHORE_MAX = 2_000_000;
 const GAUGES = {
   held: ['holdfast.held', '{lease}', 'Leases that this process holds'],
   waiting: ['holdfast.waiting', '{call}', 'Calls of this process that wait for a lock'],

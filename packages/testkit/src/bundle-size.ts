@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 157_800, compressed: 52_800 },
+    limit: { minified: 158_300, compressed: 52_900 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -46,7 +46,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 39_050 },
+    limit: { compressed: 39_150 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -55,7 +55,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 33_250 },
+    limit: { compressed: 33_350 },
     target: {},
   },
 };

@@ -19,6 +19,7 @@ import type { Release, Turn, TurnReply } from '../engine/commands.js';
 import { Attempts, type ReleaseResult, type ReleaseRetrier } from './cleanup/release-retrier.js';
 import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
+import { MARK } from '../base/marker-key.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { Clock } from '../base/clock.js';
 import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
@@ -91,7 +92,8 @@ export class Releaser implements Grantor {
     const { end } = hold;
     hold.end = undefined;
     if (end !== undefined) return end.again();
-    if (hold.state === 'lost') this.#parts.telemetry.warn('outlived', hold);
+    if (hold.state === 'lost' && !hold.key.includes(MARK))
+      this.#parts.telemetry.warn('outlived', hold);
     this.withdraw(hold);
     return 'lost';
   }
@@ -106,6 +108,10 @@ export class Releaser implements Grantor {
   leave(hold: Hold): void {
     hold.leave('left');
     this.#parts.watchdog.remove(hold.root);
+    if (RELEASE.hasSubscribers === false) return;
+    const { key, name: id, fence, grantedAt } = hold;
+    const about = { key, id, fence, held: this.clock.now() - grantedAt };
+    void this.#parts.telemetry.release(about, () => Promise.resolve('kept'));
   }
 
   /**

@@ -42,17 +42,23 @@ export async function healthOf(core: Core): Promise<Health> {
 async function probe(core: Core): Promise<void> {
   const key = markerKey('holdfast ready', 'health', core.id);
   const id = core.nextId();
-  const { retention } = core.settings;
+  const { retention, replicas } = core.settings;
+  // see `acknowledged.ts`
+  const ttl = replicas > 0 ? Math.max(TTL_MS, core.settings.ttl) : TTL_MS;
   const { requests } = core;
   const about = { key, kind: 'mutex', id, owner: '', weight: 1, capacity: 1 } as const;
   const asked: Acquire = {
-    ...{ op: 'acquire', ...about, ttl: TTL_MS, claim: TTL_MS },
+    ...{ op: 'acquire', ...about, ttl, claim: ttl },
     ...{ fair: true, handOffs: 0, channel: '', token: '', queue: false, ticket: 0, maxQueue: 1 },
     ...{ patience: 0, retention, meta: '' },
   };
   // it does not wait for its turn
-  await requests.send(asked, undefined, requests.timeout);
-  core.requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
+  try {
+    await requests.send(asked, undefined, requests.timeout);
+  } finally {
+    // also a grant that did not count
+    requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
+  }
 }
 
 function problemsOf(core: Core, roundTrip: number): string[] {

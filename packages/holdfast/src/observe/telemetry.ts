@@ -132,6 +132,8 @@ export class Telemetry {
 
   lost(hold: Hold): void {
     const { instance } = this;
+    // nothing works under a marker
+    if (hold.key.includes(MARK)) return;
     const now = this.clock.now();
     this.losses += 1;
     this.lostAt.set(hold, now);

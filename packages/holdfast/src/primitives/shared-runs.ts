@@ -70,7 +70,7 @@ async function end(lease: Lease, inner: boolean): Promise<boolean> {
   const remaining = (runs.get(lease) ?? 1) - 1;
   runs.set(lease, remaining);
   // later work was not protected
-  if (inner && lease.state === 'released') return false;
+  if (inner && lease.hold.state === 'released') return false;
   if (remaining === 0) return (await quietly(lease.release())) !== 'lost';
   await lease.verify();
   return lease.state !== 'lost';

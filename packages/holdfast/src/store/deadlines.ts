@@ -42,7 +42,7 @@ export class Deadlines {
       if (queue.length > SLACK) queue.length = 0;
       this.#first = 0;
       this.#end = 0;
-      if (this.#stopped) this.#timer?.cancel();
+      if (this.#stopped) this.#cancel();
     } else if (this.#first >= SLACK) {
       queue.splice(0, this.#first);
       this.#end -= this.#first;
@@ -52,7 +52,13 @@ export class Deadlines {
 
   stop(): void {
     this.#stopped = true;
-    if (this.#queue[this.#first] === undefined) this.#timer?.cancel();
+    if (this.#queue[this.#first] === undefined) this.#cancel();
+  }
+
+  /** A request that comes later has a deadline too. */
+  #cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   #arm(): void {

@@ -1,6 +1,5 @@
 /**
- * Makes an ioredis client's connections leave a former master. Loaded when a command of a client
- * with sentinels has no answer.
+ * Makes an ioredis client's connections leave a former master.
  *
  * ioredis asks the sentinels only when it connects, so it stays with a master that is frozen, or
  * cut off from them. Its option `failoverDetector` is no remedy: if a sentinel's message comes

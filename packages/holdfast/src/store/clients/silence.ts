@@ -1,6 +1,5 @@
 /**
- * Whether a client's connection has died silently. Loaded when a command of a client without a
- * cluster had no answer.
+ * Whether a client's connection has died silently.
  *
  *     no answer --a new connection is answered twice, the client not--> dead
  *         \--the client is answered, or the new connection is not--> another reason
