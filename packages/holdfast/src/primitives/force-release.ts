@@ -24,6 +24,7 @@ import type { ForcedMessage } from '../observe/messages.js';
 import { FORCED, isOn, traced } from '../observe/telemetry.js';
 import { quote } from '../base/text.js';
 
+const LOOKED_AT_MAX = 100;
 const DAY = 86_400_000;
 /** A marker lasts this much longer than the lease. */
 const MARGIN_MS = 1000;
@@ -121,7 +122,8 @@ class ForceRelease {
 
   async #tell(): Promise<void> {
     const core = this.#core;
-    const command = { op: 'inspect', key: this.#key, limit: FORCE_LIMIT } as const;
+    const limit = this.#root === '' ? FORCE_LIMIT : LOOKED_AT_MAX;
+    const command = { op: 'inspect', key: this.#key, limit } as const;
     const { holders } = await core.requests.send(command);
     const { label } = core.settings;
     const text = [this.#force.reason, label && `by ${label}`].filter(Boolean).join(', ');
