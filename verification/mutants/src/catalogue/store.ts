@@ -33,8 +33,8 @@ export const STORE: readonly Mutant[] = [
     mistake: 'a repeated acquire queues behind itself (`SET NX` on a client that resends)',
     edits: [
       engine(
-        'const held = resource.leaseOf(wanted.id, now);\n    const settled',
-        'const held = undefined;\n    const settled',
+        'const held = resource.leaseOf(wanted.id, now);\n    // a waiter is served',
+        'const held = undefined;\n    // a waiter is served',
       ),
     ],
     rare: true,

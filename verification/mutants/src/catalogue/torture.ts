@@ -25,7 +25,9 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
     ),
     lua('is_own = holder == id and expires > now', 'is_own = expires > now'),
   ],
-  'not idempotent': [lua('local held = lease_of(id)\nlocal reply', 'local held\nlocal reply')],
+  'not idempotent': [
+    lua('local held = lease_of(id)\nlocal function', 'local held\nlocal function'),
+  ],
   'fence from a lost counter': [
     lua('local own = math.max(last + 1, now)', 'local own = last + 1'),
     lua(
