@@ -55,8 +55,8 @@ function toRequest(incoming: Incoming, url: string): Request {
 }
 
 /**
- * The body, read when it is asked for. Node reads what nobody asks for, and a reader that stops
- * leaves the rest to it: the next request on the connection comes behind the body.
+ * The body, read when the view asks for it. Node discards a body that the view does not read, and
+ * the rest of one that it stops reading: the next request on the connection comes behind it.
  */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   const parts = incoming.iterator({ destroyOnReturn: false });

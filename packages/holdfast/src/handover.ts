@@ -105,7 +105,7 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Lea
  * Adopts a lease that another process wrote as text. It is renewed here, unless `renew: false`. Two
  * instances of a process may have the same lease; one instance may not have it twice. A later
  * change of `mode` or permits by the first process is not heard, and its signals at a condition
- * wake nobody after one of this instance.
+ * wake no waiter after one of this instance.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
  * answer, `HOLDFAST_CLOSED` if `holdfast` closes meanwhile, which leaves the lease as it is, and

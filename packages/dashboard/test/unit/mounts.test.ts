@@ -27,7 +27,7 @@ describe('mounts', () => {
     await lease.release();
   });
 
-  it('a body that nobody reads does not hold up the next request of the connection', async () => {
+  it('an unread body does not hold up the next request of the connection', async () => {
     const url = await views.listen(
       nodeHandler(
         views.view({ authorize: (asked) => (asked.headers.has('x-me') ? 'read' : false) }),

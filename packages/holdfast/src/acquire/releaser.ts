@@ -108,7 +108,7 @@ export class Releaser implements Grantor {
   leave(hold: Hold): void {
     hold.leave('left');
     this.#parts.watchdog.remove(hold.root);
-    if (RELEASE.hasSubscribers === false) return;
+    if (!isOn(RELEASE)) return;
     const { key, name: id, fence, grantedAt } = hold;
     const about = { key, id, fence, held: this.clock.now() - grantedAt };
     void this.#parts.telemetry.release(about, () => Promise.resolve('kept'));
