@@ -7,6 +7,7 @@ import {
   type RedisClient,
 } from 'holdfast';
 import { Cluster } from 'ioredis';
+import { interrupted, type Signals } from './child/signals.js';
 import { databaseAt, isDatabase } from './databases.js';
 import { notConnected, usage } from './failure.js';
 import { keepAlive } from './keep-alive.js';
@@ -29,20 +30,29 @@ export interface OpenStore {
   readonly close: () => Promise<void>;
 }
 
+export interface Opening {
+  /**
+   * Called before anything connects: it creates the locks of the command, so that a wrong key is a
+   * usage error without a server too.
+   */
+  readonly check?: (holdfast: Holdfast) => unknown;
+  /** The first signal that ends programs ends the connecting. */
+  readonly signals?: Signals;
+}
+
 const TABLE_FORM = 'give a URL of PostgreSQL, or leave --table out';
 const DEFAULT_URL = 'redis://127.0.0.1:6379';
 const CLOSE_MS = 3000;
 
 /**
  * Connects to the servers. Several URLs make a quorum.
- * @param check is called before anything connects: it creates the locks of the command, so that a
- * wrong key is a usage error without a server too
- * @throws a failure if a URL is wrong, or if too few servers can be used; the error of `check`
+ * @throws a failure if a URL is wrong, if too few servers can be used, or if a signal came; the error
+ *   of `check`
  */
 export async function openStore(
   options: StoreOptions,
   settings: HoldfastOptions = {},
-  check: (holdfast: Holdfast) => unknown = () => undefined,
+  opening: Opening = {},
 ): Promise<OpenStore> {
   const urls = urlsOf(options);
   const several = urls.length > 1;
@@ -51,7 +61,7 @@ export async function openStore(
     throw usage('--durable and --restart-guard are for several servers', 'give --url three times');
   }
   const all = { ...settings, ...(prefix !== undefined && { prefix }), grace: 0 };
-  if (urls.some(isDatabase)) return openDatabase(urls, options, all, check);
+  if (urls.some(isDatabase)) return openDatabase(urls, options, { settings: all, opening });
   if (options.table !== undefined) throw usage('--table is for a database', TABLE_FORM);
   const links = urls.map(linkTo);
   if (several && links.some(({ client }) => client instanceof Cluster)) {
@@ -67,8 +77,8 @@ export async function openStore(
         })
       : (clients[0] as RedisClient);
     const holdfast = new Holdfast(where, all);
-    check(holdfast);
-    await connect(links);
+    opening.check?.(holdfast);
+    await unlessStopped(connect(links), opening);
     const stops = links.map(({ client }) => keepAlive(client));
     const stop = (): void => {
       for (const one of stops) one();
@@ -84,8 +94,7 @@ export async function openStore(
 async function openDatabase(
   urls: readonly string[],
   { table }: StoreOptions,
-  settings: HoldfastOptions,
-  check: (holdfast: Holdfast) => unknown,
+  { settings, opening }: { readonly settings: HoldfastOptions; readonly opening: Opening },
 ): Promise<OpenStore> {
   if (urls.length > 1) {
     throw usage('a database cannot be a member of a quorum', 'give --url once for a database');
@@ -94,14 +103,26 @@ async function openDatabase(
   const holdfast = new Holdfast(store, settings);
   const end = (): Promise<void> => within(holdfast.close());
   try {
-    check(holdfast);
-    await holdfast.ready();
+    opening.check?.(holdfast);
+    await unlessStopped(holdfast.ready(), opening);
   } catch (error) {
-    await end();
+    // nothing is held: the end of the program does not wait for it
+    void end();
     if (!isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) throw error;
     throw notConnected(name, reasonOf(error.cause));
   }
   return { holdfast, close: end };
+}
+
+/** @throws the failure of `connecting`, or that for a signal that comes before its end */
+async function unlessStopped(connecting: Promise<unknown>, { signals }: Opening): Promise<void> {
+  if (signals === undefined) {
+    await connecting;
+    return;
+  }
+  await Promise.race([connecting, signals.ended]);
+  const stopped = interrupted(signals, 'the connecting');
+  if (stopped !== undefined) throw stopped;
 }
 
 function urlsOf({ url }: StoreOptions): readonly string[] {

@@ -1,5 +1,6 @@
 /** The signals that `holdfast` receives: they end a wait, or go to the command. */
 import { constants } from 'node:os';
+import { Failure } from '../failure.js';
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
 const OTHERS = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGCONT'] as const;
@@ -26,6 +27,15 @@ export class Signals {
     return this.#first;
   }
 
+  /** Resolves at the first signal that ends programs. */
+  get ended(): Promise<void> {
+    const { signal } = this;
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
   /** Sends all signals to a command, or to none. */
   forwardTo(target: ((name: NodeJS.Signals) => void) | undefined): void {
     this.#target = target;
@@ -43,4 +53,12 @@ export class Signals {
 /** The exit code of a shell for a command that a signal ended. */
 export function signalCode(name: NodeJS.Signals): number {
   return 128 + constants.signals[name];
+}
+
+/** A failure for what a signal ended. */
+export function interrupted(
+  { first }: Signals,
+  what = 'the wait for the lock',
+): Failure | undefined {
+  return first && new Failure(signalCode(first), `${first} ended ${what}`);
 }

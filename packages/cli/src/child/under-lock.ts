@@ -13,7 +13,7 @@ import { EXIT, Failure, failureOf } from '../failure.js';
 import type { Notes } from '../notes.js';
 import type { Ended, GuardedCommand } from './guarded-command.js';
 import { type EndReason, now, type Report } from './protocol.js';
-import { signalCode, type Signals } from './signals.js';
+import { interrupted, signalCode, type Signals } from './signals.js';
 
 /** The parts of a lease that are needed here. A `ScheduledRun` has them too. */
 export interface Held {
@@ -219,12 +219,6 @@ function adviceOn(limit: string | undefined): string {
   return limit === undefined
     ? 'check the connection to the server; a longer --ttl bridges longer outages'
     : 'give the command more time, or let it do less';
-}
-
-/** A failure for a wait that a signal ended. */
-export function interrupted(signals: Signals): Failure | undefined {
-  const { first } = signals;
-  return first && new Failure(signalCode(first), `${first} ended the wait for the lock`);
 }
 
 /** The failure for an error that says that the lock was not free. */

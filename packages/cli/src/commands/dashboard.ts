@@ -12,10 +12,11 @@ export interface DashboardOptions extends CommonOptions {
 
 /** Listens on loopback only: for other machines, mount the view in a program with `authorize`. */
 export async function dashboard({ port, write, ...options }: DashboardOptions): Promise<number> {
+  const store = await openStore(options);
+  // a signal before this ends the program as usual
   const stopped = new Promise<void>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => resolve());
   });
-  const store = await openStore(options);
   try {
     const live = view(store.holdfast, { localWrites: write === true });
     const served = await serve(live, { port }).catch(({ message }: Error) => {

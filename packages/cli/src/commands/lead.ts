@@ -10,8 +10,8 @@
 import { type Holdfast, isHoldfastError, type Lease } from 'holdfast';
 import { type Budget, budgetFor } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
-import { Signals } from '../child/signals.js';
-import { interrupted, runUnder, type Words } from '../child/under-lock.js';
+import { interrupted, Signals } from '../child/signals.js';
+import { runUnder, type Words } from '../child/under-lock.js';
 import { EXIT, Failure, failureOf, isRefusal } from '../failure.js';
 import { type LeaderPage, serveLeader } from '../leader-page.js';
 import { Notes } from '../notes.js';
@@ -43,7 +43,10 @@ export async function lead(name: string, words: Words, options: LeadOptions): Pr
   const notes = new Notes(options);
   const signals = new Signals();
   const settings = { ttl, requestTimeout, label: labelOf(options, words) };
-  const store = await openStore(options, settings, (unused) => unused.mutex(name));
+  const store = await openStore(options, settings, {
+    check: (unused) => unused.mutex(name),
+    signals,
+  });
   const { holdfast } = store;
   let page: LeaderPage | undefined;
   try {

@@ -143,6 +143,9 @@ export async function breakLock(key: string, options: BreakOptions): Promise<num
     else {
       print(`${ended} ${ended === 1 ? 'lease' : 'leases'} of ${printable(key)} ended`);
       if (overlap > 0) print(`A holder may work on for up to ${inWords(overlap)}`);
+      // the question shows the first leases of many, and a yes is for those
+      const kept = yes === true || id !== undefined ? 0 : lock.holderCount - lock.holders.length;
+      if (kept > 0) print(`${kept} more were not shown and are kept; --yes ends all`);
     }
     return 0;
   });

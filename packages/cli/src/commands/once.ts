@@ -2,8 +2,8 @@
 import type { RunOnceResult, ScheduledRun, ScheduleOptions } from 'holdfast';
 import { type Budget, budgetWithin } from '../budget.js';
 import { GuardedCommand, mustBeFound } from '../child/guarded-command.js';
-import { Signals } from '../child/signals.js';
-import { interrupted, runUnder, type Words } from '../child/under-lock.js';
+import { interrupted, Signals } from '../child/signals.js';
+import { runUnder, type Words } from '../child/under-lock.js';
 import { usage } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { RunsOptions } from '../options.js';
@@ -43,7 +43,10 @@ export async function once(name: string, words: Words, options: OnceOptions): Pr
     const { afterFailure, atLeast, atMost, retention, slot, ttl, wait } = options;
     const terms: ScheduleOptions = { atLeast, atMost, retention, afterFailure };
     const settings = { ttl, requestTimeout, label: labelOf(options, words) };
-    const store = await openStore(options, settings, (unused) => unused.schedule(name, terms));
+    const store = await openStore(options, settings, {
+      check: (unused) => unused.schedule(name, terms),
+      signals,
+    });
     try {
       const limit = { option: '--at-most', ms: atMost };
       await store.holdfast.warmUp().catch(() => undefined);

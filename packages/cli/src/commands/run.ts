@@ -2,9 +2,9 @@
 import type { Holdfast, Lease } from 'holdfast';
 import { budgetWithin } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
-import { Signals } from '../child/signals.js';
+import { interrupted, Signals } from '../child/signals.js';
 import { now } from '../child/protocol.js';
-import { interrupted, notFree, NotConfirmed, runUnder, type Words } from '../child/under-lock.js';
+import { notFree, NotConfirmed, runUnder, type Words } from '../child/under-lock.js';
 import { failureOf } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { LockChoice, RunsOptions } from '../options.js';
@@ -27,7 +27,10 @@ export async function run(key: string, words: Words, options: RunOptions): Promi
   try {
     const { requestTimeout } = budget;
     const settings = { ttl, requestTimeout, label: labelOf(options, words) };
-    const store = await openStore(options, settings, (unused) => lockOf(unused, key, options));
+    const store = await openStore(options, settings, {
+      check: (unused) => lockOf(unused, key, options),
+      signals,
+    });
     try {
       const asked = { key, options, notes, signals, until: endOfWait(options) };
       for (;;) {

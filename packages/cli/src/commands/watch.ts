@@ -15,6 +15,8 @@ export interface WatchOptions extends CommonOptions {
   readonly count?: number;
 }
 
+const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Lines that are not rows of the table: the title, the heads, the last line and the cursor. */
 const OTHER_LINES = 4;
 
@@ -36,13 +38,14 @@ class Grants {
 }
 
 export async function watch(pattern: string | undefined, options: WatchOptions): Promise<number> {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort());
   // a terminal that does not know its size cannot be redrawn
   const live = onTerminal() && process.stdout.columns > 0 && options.json !== true;
   const screen = live ? createLogUpdate(process.stdout) : undefined;
   try {
     return await withStore(options, async (holdfast) => {
+      // a signal before this ends the program as usual
+      const stop = new AbortController();
+      for (const name of STOPPING) process.on(name, () => stop.abort());
       const grants = new Grants();
       for (let shown = 0; !stop.signal.aborted; ) {
         const text = await look(holdfast, pattern, { grants, live, options });

@@ -221,6 +221,21 @@ describe('break', () => {
     await other.close();
   });
 
+  it('says how many leases the question did not show', async () => {
+    const semaphore = holdfast.semaphore('many', { permits: 103 });
+    await Promise.all(Array.from({ length: 103 }, () => semaphore.acquire()));
+    await using program = new Cli(['break', 'many'], { env, terminal: true });
+    await program.shows(/Break this lock/);
+    program.type('y\r');
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stdout).toContain('100 leases of many ended');
+    expect(program.stdout).toContain('3 more were not shown and are kept; --yes ends all');
+    expect(await holdfast.inspect('many')).toMatchObject({ holderCount: 3 });
+    expect((await holdfastCli('break', 'many', '--yes')).stdout).toContain(
+      '3 leases of many ended',
+    );
+  });
+
   it('of an id that the lock does not have leads to 75', async () => {
     const lease = await holdfast.mutex('other-id').acquire();
     const result = await holdfastCli('break', 'other-id', '--yes', '--id', 'unknown');

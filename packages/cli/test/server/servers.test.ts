@@ -43,6 +43,33 @@ describe('a server', () => {
     expect(result).toMatchObject({ code: 69, stdout: '' });
   });
 
+  it('a signal ends the connecting: 130, and nothing was run', async () => {
+    const asked: number[] = [];
+    const silent = createServer((socket) => asked.push(Number(socket.remotePort)));
+    silent.listen(0, '127.0.0.1');
+    await until(() => silent.listening);
+    const { port } = silent.address() as { port: number };
+    const command = ['--', 'echo', 'ran'];
+    for (const [words, end] of [
+      [['run', 'k', ...command], { code: 130, signal: null }],
+      [['once', 'k', '--at-least', '1s', ...command], { code: 130, signal: null }],
+      [['lead', 'k', ...command], { code: 130, signal: null }],
+      // these two have nothing to end
+      [['watch'], { code: null, signal: 'SIGINT' }],
+      [['dashboard', '--port', '0'], { code: null, signal: 'SIGINT' }],
+    ] as const) {
+      const before = asked.length;
+      const env = { REDIS_URL: `redis://127.0.0.1:${port}` };
+      await using program = new Cli(words, { env });
+      await until(() => asked.length > before, { within: 20_000 });
+      program.kill('SIGINT');
+      expect(await program.exited, words[0]).toEqual(end);
+      expect(program.stdout, words[0]).toBe('');
+      if (end.signal === null) expect(program.stderr).toContain('SIGINT ended the connecting');
+    }
+    silent.close();
+  });
+
   it('that refuses the password leads to 77, and the password is not shown', async () => {
     const result = await run(server.url.replace('secret', 'wr0ng'));
     expect(result).toMatchObject({ code: 77, stdout: '' });
