@@ -68,15 +68,14 @@ export class Processes {
   }
 
   /**
-   * A patience of 0 promises no next command, so it is ignored. A pause goes on: the command may be
-   * of another acquisition.
+   * A patience of 0 promises no next command, so it is ignored. The command may be of another
+   * acquisition, which ends sooner: a pause goes on, and no patience shortens an earlier one.
    */
   hear(id: string, now: Micros, patience: number): void {
     const known = this.#known.get(processOf(id));
     if (known === undefined || patience === 0) return;
     known.heard = now;
-    const until = now + patience * 1000;
-    known.until = known.paused > now ? Math.max(known.until, until) : until;
+    known.until = Math.max(known.until, now + patience * 1000);
   }
 
   /** Ends a pause and may begin the next. All times are ms. */

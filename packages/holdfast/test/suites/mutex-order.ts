@@ -1,9 +1,10 @@
 /** The order of grants: strict arrival order, or bounded overtaking. */
+import { sleep } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { untilShown } from '../support/until-shown.js';
-import { freshKey, queued } from './helpers.js';
+import { failure, freshKey, later, queued } from './helpers.js';
 
 // claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
 const NO_POLL = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
@@ -52,6 +53,7 @@ function makeInstances(backend: Backend, count: number, localHandOffs = 8): Prom
 
 export function mutexOrder(backend: Backend): void {
   fair(backend);
+  kept(backend);
   bounded(backend);
 }
 
@@ -91,6 +93,34 @@ function fair(backend: Backend): void {
     const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
     // the holder was granted while no other waited
     expect(before(order, 'fair')).toBeLessThanOrEqual(8);
+  });
+}
+
+/** Longer than the shortest patience of the store with a silent process. */
+const SILENCE_MS = 300;
+
+function kept(backend: Backend): void {
+  it('is kept for a waiter whose process gives up a call with a short ttl', async () => {
+    const [one, other] = (await makeInstances(backend, 2)) as [Holdfast, Holdfast];
+    const holder = await backend.make(NO_POLL);
+    const key = freshKey();
+    const order: string[] = [];
+    const lease = await holder.mutex(key).acquire();
+    const first = one.mutex(key, { fair: true }).run(() => void order.push('first'));
+    await queued(holder, key, 1);
+    const second = other.mutex(key, { fair: true }).run(() => void order.push('second'));
+    await queued(holder, key, 2);
+    const controller = new AbortController();
+    const short = later(one.mutex(key).acquire({ ttl: 20, signal: controller.signal }));
+    // sent, not answered
+    await Promise.resolve();
+    controller.abort();
+    await failure(short, 'HOLDFAST_ABORTED');
+    await queued(holder, key, 2);
+    await sleep(SILENCE_MS);
+    await lease.release();
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'second']);
   });
 }
 

@@ -39,8 +39,8 @@ export const LIVENESS_FAULTS: readonly Fault[] = [
   ),
   fault('liveness: a patience of 0 sets a deadline', [
     processes,
-    'local p = patience > 0 and read_process(id)\n  if not p then return end\n  local till',
-    'local p = read_process(id)\n  if not p then return end\n  local till',
+    'local p = patience > 0 and read_process(id)\n  if not p then return end\n  p.heard',
+    'local p = read_process(id)\n  if not p then return end\n  p.heard',
   ]),
   fault('liveness: a lapsed claim has no effect', [holders, '  lapse(h, h.expires)\n', '']),
   fault('liveness: the end of a full lease counts as a lapsed claim', [

@@ -207,10 +207,10 @@ export const PAUSE_FAULTS: readonly Fault[] = [
     'pause > 0 and pause - period or 0',
     '0',
   ]),
-  fault('processes: another command ends the silence of a pause', [
+  fault('processes: a shorter patience shortens that of an earlier command', [
     processes,
-    'if p.paused > now then till = math.max(till, p.till) end',
-    '',
+    'math.max(p.till, now + patience * 1000)',
+    'now + patience * 1000',
   ]),
   fault('processes: no waiter is asked after a lapse', [processes, 'lapsed = true', '']),
   fault('serve: a process that was asked still pauses', [
@@ -245,10 +245,10 @@ export const PAUSE_FAULTS: readonly Fault[] = [
     'if (paused and paused > 1) or (',
     'if (',
   ]),
-  fault('plain: a request ends the silence of a pause', [
+  fault('plain: a shorter patience shortens that of an earlier command', [
     plain,
-    'paused and paused > now',
-    'false',
+    'math.max(till, now + patience * 1000)',
+    'now + patience * 1000',
   ]),
   fault('plain: a request ends a pause', [
     plain,

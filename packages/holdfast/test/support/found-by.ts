@@ -185,9 +185,9 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'serve: no process is asked by push',
   ],
   'a poll of a program with a longer retention': ['wait: the record is not kept for longer'],
-  'a process that pauses asks for more': ['plain: a request ends the silence of a pause'],
+  'a process that pauses asks for more': ['plain: a shorter patience shortens that of an earlier command'],
   'a process that pauses asks for more behind a waiter of an owner': [
-    'processes: another command ends the silence of a pause',
+    'processes: a shorter patience shortens that of an earlier command',
   ],
   'a process that pauses asks for more, and ends its wait': [
     'wait: a lease that has ended is not noticed',

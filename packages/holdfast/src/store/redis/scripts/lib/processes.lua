@@ -32,9 +32,7 @@ end
 local function hear_process(id, patience)
   local p = patience > 0 and read_process(id)
   if not p then return end
-  local till = now + patience * 1000
-  if p.paused > now then till = math.max(till, p.till) end
-  p.heard, p.till, p.changed = now, till, true
+  p.heard, p.till, p.changed = now, math.max(p.till, now + patience * 1000), true
 end
 
 local function process_polled(id, patience, pause, period)

@@ -21,10 +21,7 @@ local function counted(packed, change, patience)
   if packed then
     waiters, heard, till, paused = UNPACK.process(packed, 'waiters heard till paused')
   end
-  if patience > 0 then
-    local least = paused and paused > now and till or 0
-    heard, till = now, math.max(least, now + patience * 1000)
-  end
+  if patience > 0 then heard, till = now, math.max(till, now + patience * 1000) end
   return packed_process(waiters + change, heard, till, paused)
 end
 
