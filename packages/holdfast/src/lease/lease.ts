@@ -232,11 +232,7 @@ export class Lease implements AsyncDisposable {
    * @internal
    */
   follow(signal: AbortSignal): () => void {
-    const abort = (): void => {
-      const controller = this.#away?.controller ?? this.#hold.detach();
-      controller.abort(signal.reason);
-      if (this.#away === undefined) this.#hold.attach(controller);
-    };
+    const abort = (): void => (this.#away?.controller ?? this.#hold).abort(signal.reason);
     if (signal.aborted) abort();
     return onAbort(signal, abort);
   }

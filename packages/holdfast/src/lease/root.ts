@@ -279,6 +279,11 @@ export class Hold {
     return this.#controller.signal;
   }
 
+  abort(reason: unknown): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(reason);
+  }
+
   /** A loss of this hold no longer aborts the signal. */
   detach(): AbortController {
     const controller = this.#controller ?? new AbortController();

@@ -15,19 +15,23 @@ function signals(backend: Backend): void {
     const holdfast = await backend.make();
     const [a, b] = freshKeys(2) as [string, string];
     const work = async (lease: Lease | MultiLease): Promise<unknown> => {
-      const reason = aborted(lease.signal);
+      const { signal } = lease;
+      const reason = aborted(signal);
+      let same = false;
+      signal.addEventListener('abort', () => (same = lease.signal === signal));
       stop.abort(new Error('enough'));
-      return [(await reason).message, lease.held];
+      return [(await reason).message, lease.held, same];
     };
     let stop = new AbortController();
     const runs = [
       () => holdfast.mutex(a).run(work, { signal: stop.signal }),
       () => holdfast.mutex(a, { reentrant: true }).run(work, { signal: stop.signal }),
       () => holdfast.rwLock(b).read.run(work, { signal: stop.signal }),
+      () => holdfast.semaphore(b, { permits: 2 }).run(work, { signal: stop.signal }),
       () => holdfast.allOf([a, b]).run(work, { signal: stop.signal }),
     ];
     for (const run of runs) {
-      expect(await run()).toEqual(['enough', true]);
+      expect(await run()).toEqual(['enough', true, true]);
       stop = new AbortController();
       await unused(holdfast, a);
       await unused(holdfast, b);
