@@ -278,7 +278,8 @@ export class Holdfast extends HoldfastCore {
 
 function idOf(option: 'id' | 'holder', id: unknown): string {
   if (id === undefined) return '';
-  if (typeof id === 'string' && id !== '') return id;
+  // an empty root would mean every lease
+  if (typeof id === 'string' && id !== '' && !id.startsWith('/')) return id;
   throw badOption(option, 'the id of an acquisition', id);
 }
 
