@@ -145,8 +145,7 @@ export class Semaphore {
 
   async #changePermits(by: number): Promise<number> {
     for (let tries = 1; ; tries++) {
-      const capacity = this.#known(await stateOf(this.#core, this.key));
-      if (capacity !== 0) this.#use(capacity);
+      this.#follow(await stateOf(this.#core, this.key));
       try {
         await this.setPermits(this.#permits + by);
         return this.#permits;
@@ -211,11 +210,16 @@ export class Semaphore {
   async whenPermits(permits: number, options: WaitOptions = {}): Promise<boolean> {
     checkPermits(permits);
     return poll(this.#core, this.key, options, (state) => {
-      const capacity = this.#known(state);
-      const isUsed = state.used > 0 || state.waiterCount > 0;
-      if (isUsed ? capacity !== 0 : capacity > this.#permits) this.#use(capacity);
+      this.#follow(state);
       return this.#permits >= permits;
     });
+  }
+
+  /** The next request sets the number of an unused one. */
+  #follow(state: InspectReply): void {
+    const capacity = this.#known(state);
+    const isUsed = state.used > 0 || state.waiterCount > 0;
+    if (isUsed ? capacity !== 0 : capacity > this.#permits) this.#use(capacity);
   }
 
   #use(permits: number): void {
@@ -247,7 +251,8 @@ export class Semaphore {
       const wait = tries === 1 ? terms.wait : Math.max(0, until - core.clock.now());
       try {
         // an adopted number, if the own one is too small
-        const capacity = this.permits < weight ? this.#adopted.permits : this.permits;
+        const own = [this.permits, this.#permits].find((permits) => permits >= weight);
+        const capacity = own ?? this.#adopted.permits;
         return await core.acquisitions.acquire({ ...request, capacity, terms: { ...terms, wait } });
       } catch (error) {
         const permits = failures.agreedOf(error) ?? 0;

@@ -176,6 +176,15 @@ export function permitChanges(backend: Backend): void {
     await lease?.release();
   });
 
+  it('does not begin with the smaller number of a semaphore that is not in use', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    await one.semaphore(key, { permits: 3 }).run(() => undefined);
+    const there = other.semaphore(key, { permits: 8 });
+    expect(await there.available()).toBe(8);
+    expect(await there.changePermits(1)).toBe(9);
+  });
+
   it('waits for more permits than exist, and then acquires them', async () => {
     const quick = { claimWindow: 100 };
     const [one, other] = [await backend.make(quick), await backend.make(quick)];

@@ -25,6 +25,19 @@ export function adopting(backend: Backend): void {
     expect(error.message).toContain('in use as a semaphore with 5 permits');
   });
 
+  it('refuses more permits than are in use, and grants them once none is', async () => {
+    const [key, old, fresh] = await roll();
+    const first = await old.acquire(1);
+    const second = await fresh.acquire(1);
+    await failure(fresh.tryAcquire(8), 'HOLDFAST_MISMATCH');
+    await failure(fresh.acquire(8), 'HOLDFAST_MISMATCH');
+    await second.release();
+    await first.release();
+    await using third = await fresh.acquire(8, { wait: 30_000 });
+    expect(third.permits).toBe(8);
+    expect(await (await backend.make()).inspect(key)).toMatchObject({ permits: 8, used: 8 });
+  });
+
   it('is never exceeded while old and new processes run', async () => {
     const [, old, fresh] = await roll();
     const inside = new WeightWatch();
