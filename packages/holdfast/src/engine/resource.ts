@@ -352,13 +352,15 @@ export class Resource {
 
   /**
    * Keeps the resource for its retention after its last lease. To save writes, the end (in whole
-   * ms) moves only if it is too early, or more than the retention too late.
+   * ms) moves only if it is too early, or more than the retention too late and no waiter is parked:
+   * their retention may be longer.
    */
   touch(now: Micros, retention: number): void {
     const least = Math.floor(Math.max(now, this.latest) / 1000) + retention;
     const end = this.forgetAt / 1000;
     const spare = end === 0 ? 0 : Math.floor(retention / 2);
-    if (end < least || end > least + retention) this.forgetAt = (least + spare) * 1000;
+    const most = this.parking.size > 0 ? Infinity : least + retention;
+    if (end < least || end > most) this.forgetAt = (least + spare) * 1000;
     this.processes.tidy();
   }
 }

@@ -104,7 +104,7 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   fault('asleep: a lease that has ended is not noticed', [asleep, ' or expires <= now', '']),
   fault('asleep: the record is not kept for longer', [
     asleep,
-    'kept_until(forget, math.max(now, latest)) ~= forget',
+    'kept_until(forget, math.max(now, latest), true) ~= forget',
     'false',
   ]),
   fault('asleep: a waiter is asked for, and forgotten', [

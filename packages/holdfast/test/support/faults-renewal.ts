@@ -47,7 +47,8 @@ export const RENEWAL_FAULTS: readonly Fault[] = [
     'if false and',
   ]),
   fault('record: the end moves too late', [kept, 'stored >= least and', 'stored >= least - 5 and']),
-  fault('record: the end never comes nearer', [kept, ' and stored <= least + retention', '']),
+  fault('record: the end never comes nearer', [kept, 'stored <= least + retention', 'true']),
+  fault('record: the end comes nearer while a waiter is parked', [kept, 'parked or ', '']),
   fault('record: the end moves by half the retention more than it must', [
     kept,
     'stored and least +',

@@ -79,6 +79,17 @@ describe('waiting', () => {
     expect(await parkedNow()).toBe(1);
   });
 
+  it('outlasts the shorter retention of another process that uses the lock', async () => {
+    const long = { ...options, clock, ttl: 30_000, claimWindow: 10_000, retention: 60_000 };
+    const sleeping = await sleep(new Holdfast(store, long).mutex('k'));
+    const short = new Holdfast(store, { ...options, clock, claimWindow: 300, retention: 1000 });
+    await short.mutex('k').run(() => undefined);
+    await clock.advance(8000);
+    expect(await parkedNow()).toBe(1);
+    expect(await signal(others)).toBe(1);
+    expect(sleeping.outcome).toBe(true);
+  });
+
   it('finds a signal by polling, without pushes', async () => {
     store.pushes = false;
     const sleeping = await sleep(mutex);

@@ -141,7 +141,8 @@ end
 local collect
 
 local function flush()
-  local parked, at = collect(), kept_until(forget, math.max(now, latest))
+  local parked = collect()
+  local at = kept_until(forget, math.max(now, latest), parked > 0)
   if known then redis.call('PEXPIREAT', resource, at) end
   forget = at
   writes.s = pack_summary(parked)

@@ -44,7 +44,7 @@ local function sleep_on(id)
   local _, _, _, _, _, latest, _, _, queued, forget, holder, expires, _, _, _, _, _, owner =
     cmsgpack.unpack(seen)
   if queued > 0 or holder and (owner ~= '' or expires <= now) then return nil end
-  if kept_until(forget, math.max(now, latest)) ~= forget then return nil end
+  if kept_until(forget, math.max(now, latest), true) ~= forget then return nil end
   local first, last, parked = cmsgpack.unpack(sleepers)
   local own = { cmsgpack.unpack(sleeps) }
   local is_due = own[TILL] - now < retention * 500
