@@ -19,7 +19,7 @@ export interface RetryPolicy {
   readonly continues: (failures: number) => boolean | Promise<boolean>;
   /** An error that it throws ends the attempts. */
   readonly failed?: (error: unknown, failures: number) => void;
-  /** The pauses do not keep the process alive. */
+  /** The pauses do not keep the process alive. Read before each. */
   readonly weak?: boolean;
   readonly pause?: Pause;
 }
@@ -38,7 +38,7 @@ export async function retry<T>(
   attempt: (failures: number) => Promise<T | undefined>,
   policy: RetryPolicy,
 ): Promise<T | undefined> {
-  const { clock, delay, continues, failed, weak, pause = new Pause(clock) } = policy;
+  const { clock, delay, continues, failed, pause = new Pause(clock) } = policy;
   let failures = 0;
   for (let more = continues(failures); more === true || (await more); more = continues(failures)) {
     try {
@@ -52,7 +52,7 @@ export async function retry<T>(
     if (!(await continues(failures))) return undefined;
     const ms = delay(failures);
     if (clock.now() + ms >= (policy.until ?? Number.POSITIVE_INFINITY)) return undefined;
-    await pause.for(ms, weak);
+    await pause.for(ms, policy.weak);
   }
   return undefined;
 }

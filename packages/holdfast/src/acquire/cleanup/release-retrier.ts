@@ -90,6 +90,7 @@ export class Attempts extends Link implements Receiver<Reply> {
     this.until = Math.max(this.until, until);
     this.joined = true;
     this.told.push(told);
+    this.pause?.wake();
   }
 }
 
@@ -163,7 +164,9 @@ export class ReleaseRetrier {
   }
 
   #tryUntil(attempts: Attempts, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
+    let isTold = false;
     const impatient = (): void => {
+      isTold = true;
       for (const told of attempts.told) told.resolve(undefined, false);
     };
     let made: Promise<Reply> | undefined = first;
@@ -190,7 +193,10 @@ export class ReleaseRetrier {
         // rights that were taken away may come back, and memory may become free
         if (isRefusal(error) || failures >= PATIENCE) impatient();
       },
-      weak: true,
+      // until then, callers wait
+      get weak() {
+        return isTold;
+      },
       pause: attempts.pause,
     }).catch(() => undefined);
   }

@@ -98,6 +98,27 @@ describe('a release', () => {
     });
   });
 
+  it('keeps the process alive while a caller waits, and then no longer', async () => {
+    store.ail('release', 'failed');
+    release(60_000);
+    await clock.advance(10);
+    expect(clock.timers('strong')).toBe(1);
+    await clock.advance(20);
+    expect(clock.timers('strong')).toBe(0);
+  });
+
+  it('is tried again at once for a further caller, for whom the pause would end', async () => {
+    store.ail('release', 'failed');
+    release(60_000);
+    await clock.advance(60_000 - 1500);
+    const tries = store.batches.length;
+    const command = { op: 'release', key: 'k', id: 'a', retention: 1000 } as const;
+    const further = returns.release({ id: 'a', command, until: clock.now() + 60_000 });
+    await clock.advance(0);
+    expect(store.batches.length).toBe(tries + 1);
+    expect(await further).toBeUndefined();
+  });
+
   it('stops when the lease has ended', async () => {
     store.ail('release', 'lost');
     const heard = release(500);
