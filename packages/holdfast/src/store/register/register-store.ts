@@ -2,15 +2,14 @@
  * The store on a register: the engine over one small text for each key ([decision
  * 11](../../../../../docs/decisions/0011-register-store.md)).
  *
- * `proposals.ts` has the steps of a command. Differences to other stores: a register without
- * `alive` counts no subscribers, so a dead waiter is found by its silence (see
- * `engine/processes.ts`), and a state has a limited length.
+ * Differences to other stores: a register without `alive` counts no subscribers, so a dead waiter is
+ * found by its silence (see `engine/processes.ts`), and a state has a limited length.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewReply, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../base/prefix.js';
-import type { Examination } from '../finding.js';
+import type { Examination, Finding } from '../finding.js';
 import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
@@ -122,7 +121,7 @@ export class RegisterStore implements Store {
     try {
       return { findings: (await this.#parts.register.examine?.()) ?? [], servers: [] };
     } catch (error) {
-      throw failureOf(error);
+      return { findings: [unusable(failureOf(error).message)], servers: [] };
     }
   }
 
@@ -166,8 +165,12 @@ export class RegisterStore implements Store {
 
   async *keys(_pattern: string, within: TimeLimit): AsyncIterable<string> {
     const start = this.#nameOf('lock', '');
-    for await (const { key: name } of this.#register.scan(start, within)) {
-      if (name.startsWith(start)) yield keyOf(name.slice(start.length));
+    try {
+      for await (const { key: name } of this.#register.scan(start, within)) {
+        if (name.startsWith(start)) yield keyOf(name.slice(start.length));
+      }
+    } catch (error) {
+      throw failureOf(error);
     }
   }
 
@@ -201,4 +204,12 @@ export class RegisterStore implements Store {
       proposals.used = false;
     }
   }
+}
+
+function unusable(evidence: string): Finding {
+  return {
+    ...{ code: 'unreachable', severity: 'danger', server: '', evidence },
+    message: 'the store cannot be used, so it was not examined',
+    advice: 'check the address, the network, the login and the server',
+  };
 }

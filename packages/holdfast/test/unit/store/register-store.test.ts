@@ -370,25 +370,3 @@ describe('more than a thousand keys', () => {
     expect(register.reads).toBeGreaterThan(0);
   });
 });
-
-describe('the doctor', () => {
-  const finding = {
-    ...({ code: 'my:slow-disk', severity: 'warning', server: 'a' } as const),
-    ...{ message: 'calls are slow', evidence: '20 ms', advice: 'another disk' },
-  };
-  const examined = (examine?: () => Promise<readonly (typeof finding)[]>): Holdfast => {
-    const port = Object.assign(new MemoryRegister(clock), examine && { examine });
-    return new Holdfast(new RegisterStore(port, { clock, timeout: 500 }), { clock });
-  };
-
-  it('shows what the register finds', async () => {
-    const report = examined(async () => [finding]).doctor();
-    expect(await clock.until(report)).toEqual({ findings: [finding], servers: [] });
-    expect(await clock.until(examined().doctor())).toEqual({ findings: [], servers: [] });
-  });
-
-  it('does not wait for one that never answers', async () => {
-    const report = examined(() => new Promise(() => undefined)).doctor();
-    await expect(clock.until(report)).rejects.toThrow('did not answer examine within 500 ms');
-  });
-});
