@@ -41,6 +41,8 @@ export class Resource {
   /** No lease ends later. */
   latest: Micros = 0;
   forgetAt: Micros = 0;
+  /** Nothing fits. */
+  closed = false;
   readonly holders: Map<string, Holder> = new Map();
   readonly expiries: SortedSet = new SortedSet();
   readonly waiters: Map<string, Waiter> = new Map();
@@ -65,7 +67,7 @@ export class Resource {
    * fence could be above the reserved ones.
    */
   fits(weight: number): boolean {
-    return this.used + weight <= this.capacity && !this.#mayBeHandedOff();
+    return !this.closed && this.used + weight <= this.capacity && !this.#mayBeHandedOff();
   }
 
   #mayBeHandedOff(): boolean {

@@ -6,7 +6,10 @@ import { setting, tell } from './connect.mjs';
 class FailingRegister extends MemoryRegister {
   failures = 0;
 
-  /** @type {MemoryRegister['swap']} */
+  /**
+   * @override
+   * @type {MemoryRegister['swap']}
+   */
   async swap(...args) {
     if (this.failures === 0) return super.swap(...args);
     this.failures -= 1;

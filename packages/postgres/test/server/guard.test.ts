@@ -150,6 +150,26 @@ describe('a guarded lock', () => {
     await (await waiting).release();
   });
 
+  it.each([
+    ['released', (lease: Lease) => lease.release()],
+    ['released by force', ({ key }: Lease) => database.instance().forceRelease(key)],
+  ])('that is %s while another one waits is kept until the commit', async (how, end) => {
+    const [holder, other] = [database.instance(), database.instance()];
+    const lease = await holder.mutex(how).acquire();
+    const tx = await begun();
+    await guard(lease, tx);
+    let next: Lease | undefined;
+    const waiting = other.mutex(how).acquire();
+    void waiting.then((got) => (next = got));
+    await until(async () => (await holder.inspect(how))?.waiterCount === 1);
+    await end(lease);
+    const look = async () => (await holder.inspect(how))?.holders[0]?.label ?? '';
+    await until(async () => /transaction/.test(await look()));
+    expect(next).toBeUndefined();
+    await tx.query('COMMIT');
+    await (await waiting).release();
+  });
+
   it('may be released after the transaction, and is free then', async () => {
     const holdfast = database.instance();
     for (let turn = 0; turn < 5; turn++) {

@@ -1,8 +1,10 @@
 /** Commands applied to a state, before it is swapped. */
 import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
+import type { Engine, Outcome } from '../../engine/engine.js';
 import type { Addressed } from '../../engine/serve.js';
 import { checkedVersioned } from './checked.js';
 import { atCommit } from './commit-time.js';
+import { applyHeldBack, holdBack } from './held-back.js';
 import type { Versioned } from './register.js';
 import { StoreFailure } from '../port.js';
 import { bodyOf, decode, encode, fenceOf, type Loaded, unchanged } from './state-codec.js';
@@ -22,6 +24,7 @@ export interface ApplyTerms {
   readonly time: Micros;
   readonly late: Micros;
   readonly stateMax: number;
+  readonly heldBack: boolean;
 }
 
 /**
@@ -33,23 +36,33 @@ function arrivedLater(command: KeyCommand, late: Micros): KeyCommand {
   return { ...command, waited: Math.max(0, command.waited - Math.ceil(late / 1000)) };
 }
 
+function applyOne(
+  engine: Engine,
+  command: KeyCommand,
+  { time, late, heldBack }: ApplyTerms,
+): Outcome<KeyCommand> {
+  const arrived = arrivedLater(command, late);
+  return heldBack ? applyHeldBack(engine, arrived, time) : engine.apply(arrived, time);
+}
+
 export function applyAll(
   current: Loaded,
   commands: readonly KeyCommand[],
-  { key, time, late, stateMax }: ApplyTerms,
+  terms: ApplyTerms,
 ): Applied {
+  const { key, time, stateMax } = terms;
   // a state that is forgotten meanwhile starts above its last fence
   current.engine.floor = Math.max(current.engine.floor, fenceOf(key, current.engine));
   const replies: KeyReply[] = [];
   const pushes: Addressed[] = [];
   for (const command of commands) {
-    const outcome = current.engine.apply(arrivedLater(command, late), time);
+    const outcome = applyOne(current.engine, command, terms);
     replies.push(outcome.reply);
     if (outcome.pushes.length > 0) pushes.push(...outcome.pushes);
   }
   const body = bodyOf(key, current.engine);
   if (body.length > stateMax && body.length > current.body.length) {
-    return applyBounded(current, commands, { key, time, late, stateMax });
+    return applyBounded(current, commands, terms);
   }
   return { replies, pushes, body, time };
 }
@@ -108,19 +121,25 @@ export async function inspected(
 function applyBounded(
   current: Loaded,
   commands: readonly KeyCommand[],
-  { key, time, late, stateMax }: ApplyTerms,
+  terms: ApplyTerms,
 ): Applied {
+  const { key, time, stateMax, heldBack } = terms;
   const replies: (KeyReply | StoreFailure)[] = [];
   const pushes: Addressed[] = [];
   let { body } = current;
   const { floor } = current.engine;
-  let { engine } = decode(key, encode(current.time, body), floor);
+  const load = (): Engine => {
+    const { engine: loaded } = decode(key, encode(current.time, body), floor);
+    if (heldBack) holdBack(loaded.resource(key), time);
+    return loaded;
+  };
+  let engine = load();
   for (const command of commands) {
-    const outcome = engine.apply(arrivedLater(command, late), time);
+    const outcome = applyOne(engine, command, terms);
     const after = bodyOf(key, engine);
     const isTooLong = after.length > stateMax && after.length > body.length;
     if (isTooLong && GROWING.has(command.op)) {
-      engine = decode(key, encode(current.time, body), floor).engine;
+      engine = load();
       replies.push(tooLong(stateMax));
       continue;
     }

@@ -18,7 +18,7 @@ export class Current implements Loaded, KnownTime {
   readonly latest: Micros;
   readonly askedAt: number;
   readonly fences: readonly number[];
-  /** False if an answer needs a swap, see `Versioned.settled`. */
+  /** See `Versioned.settled`. */
   settled = true;
   /** See `Versioned.heldBack`. */
   heldBack = false;

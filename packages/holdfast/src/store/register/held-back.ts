@@ -2,29 +2,40 @@
  * Keys that a register holds back: something besides the lease, such as a transaction of its
  * holder, must end before the next grant. The read after a swap that it held back says so.
  *
- * The leases of such a key do not end. A key without a lease gets one without a holder, so others
- * wait in the queue. Each look at the key extends it; it ends soon after the key is free.
+ * The leases of such a key do not end. Free permits go to a lease without a holder, also those that
+ * a command frees. Each look at the key extends it.
  */
-import type { Micros } from '../../engine/commands.js';
+import type { KeyCommand, Micros } from '../../engine/commands.js';
+import type { Engine, Outcome } from '../../engine/engine.js';
 import { NOTHING_SENT } from '../../engine/entries.js';
 import type { Resource } from '../../engine/resource.js';
 import { decode } from './state-codec.js';
 
-/** How long a lease lasts from each look. */
+/** From each look. */
 const KEPT_MS = 500;
 const HOLDERLESS = 'held-back';
 const NO_FENCES: readonly number[] = [];
-/** What `inspect` shows of the lease without a holder. */
+/** What `inspect` shows. */
 const META = JSON.stringify({ label: 'a transaction of the last holder' });
 
-export function holdBack(resource: Resource | undefined, time: Micros): void {
-  if (resource === undefined) return;
+/** True if permits were free. */
+export function holdBack(resource: Resource | undefined, time: Micros): boolean {
+  if (resource === undefined) return false;
   const expires = time + KEPT_MS * 1000;
   for (const holder of resource.holders.values()) resource.extend(holder, holder.id, expires);
-  if (resource.holders.size > 0) return;
+  const spare = resource.capacity - resource.used;
+  const isFree = spare > 0 && resource.fits(spare);
+  if (isFree) fill(resource, time, expires);
+  if (resource.forgetAt <= expires) resource.touch(time, KEPT_MS);
+  return isFree;
+}
+
+function fill(resource: Resource, time: Micros, expires: Micros): void {
+  const before = resource.holders.get(HOLDERLESS);
+  if (before !== undefined) resource.remove(before);
+  const weight = resource.capacity - resource.used;
   const fence = Math.max(resource.fence + 1, time);
   resource.fence = fence;
-  const { capacity: weight } = resource;
   resource.add({
     ...{ id: HOLDERLESS, owner: '', weight, fence, channel: '', tasks: 0, meta: META, changes: 0 },
     ...{ since: time, ttl: KEPT_MS, expires, due: expires, handOffs: 0, holds: new Map() },
@@ -32,10 +43,27 @@ export function holdBack(resource: Resource | undefined, time: Micros): void {
   });
 }
 
+/** Grants nothing; asks the next waiter to poll after a release. */
+export function applyHeldBack<C extends KeyCommand>(
+  engine: Engine,
+  command: C,
+  time: Micros,
+): Outcome<C> {
+  const resource = engine.resource(command.key);
+  if (resource === undefined) return engine.apply(command, time);
+  resource.closed = true;
+  const { reply, pushes } = engine.apply(command, time);
+  resource.closed = false;
+  const { id = '', channel = '' } = resource.waiters.get(resource.queue.at(0) ?? '') ?? {};
+  if (!holdBack(resource, time) || channel === '') return { reply, pushes };
+  return { reply, pushes: [...pushes, { channel, push: { kind: 'ask', id } }] };
+}
+
+/** The lease without a holder is no grant. */
 export function fencesOf(resource: Resource | undefined): readonly number[] {
   if (resource === undefined || resource.holders.size === 0) return NO_FENCES;
   const fences: number[] = [];
-  for (const { fence } of resource.holders.values()) fences.push(fence);
+  for (const { fence, id } of resource.holders.values()) if (id !== HOLDERLESS) fences.push(fence);
   return fences;
 }
 

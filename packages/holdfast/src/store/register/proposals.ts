@@ -326,9 +326,10 @@ export class Proposals {
 
   #apply(current: Current, batch: readonly Pending[]): Applied | Promise<Applied> {
     const { register, clock, stateMax } = this.#parts;
-    const terms = { key: this.#key, ...boundsOf(current, clock.now()), stateMax };
+    const { heldBack } = current;
+    const terms = { key: this.#key, ...boundsOf(current, clock.now()), stateMax, heldBack };
     const commands = batch.map(({ command }) => command);
-    if (register.alive === undefined || current.heldBack) {
+    if (register.alive === undefined || heldBack) {
       return applyAll(current, commands, terms);
     }
     // if it is not known, they count as alive

@@ -2,8 +2,8 @@
  * The store on a register: the engine over one small text for each key ([decision
  * 11](../../../../../docs/decisions/0011-register-store.md)).
  *
- * Differences to other stores: a register without `alive` counts no subscribers, so a dead waiter is
- * found by its silence (see `engine/processes.ts`), and a state has a limited length.
+ * Without `alive`, a dead waiter is found by its silence (see `engine/processes.ts`). A state has a
+ * limited length.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
