@@ -5,6 +5,7 @@
  * A request goes to another endpoint only if the first one did not execute it. So a change is sent
  * once; a read may be repeated.
  */
+import type { Socket } from 'node:net';
 import { RegisterError } from 'holdfast/register';
 import { clockOf, Clocks, type Moment } from './clocks.js';
 import { EtcdFailure, refusal } from './failures.js';
@@ -100,7 +101,11 @@ export class Gateway {
     const headers = { 'grpc-metadata-hasleader': 'true', ...authorization(await login) };
     const sending = { ...this.#to(at), path: `/v3/${path}`, body: JSON.stringify(body), headers };
     const response = await start(sending, { signal });
-    if (response.status === 200 && response.body !== null) return response.body;
+    if (response.status === 200 && response.body !== null) {
+      // tasks that wait have timers; a held lease alone keeps no process
+      (response.body as { readonly socket?: Socket }).socket?.unref();
+      return response.body;
+    }
     const failure = refusal(sending.endpoint, response.status, await response.text());
     this.#failed(failure, login);
     throw failure;

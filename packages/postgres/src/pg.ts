@@ -95,7 +95,7 @@ function copied(settings: object): object {
 /**
  * Opens connections with the settings of the program.
  * @param limit the longest time to connect in ms
- * @param listens true for a connection that waits for messages: it keeps Node running
+ * @param listens true for a connection that waits for messages
  */
 export function pgOpener(
   { load, settings }: PgSource,
@@ -111,24 +111,29 @@ export function pgOpener(
     client.on('end', () => events.ended());
     client.on('notification', ({ channel, payload = '' }) => events.message(channel, payload));
     await client.connect();
-    // while it waits for messages, a task waits for a lock
-    if (!listens) client.unref?.();
+    client.unref?.();
     // plain literals: the client copies them field by field
     const run = async (text: string, values: readonly string[], name?: string) =>
       (await client.query(name === undefined ? { text, values } : { name, text, values })).rows;
     let tail: Promise<unknown> = Promise.resolve();
+    let waiting = 0;
+    const busy = (isBusy: boolean): void => (isBusy ? client.ref?.() : client.unref?.());
     return {
       query: (text, values, kind) => {
         const ask = (): Promise<readonly Row[]> =>
           prepared.run(text, kind, (name) => run(text, values, name));
         if (!listens) return ask();
         // the client takes one statement at a time; a `Connection` gives one at a time
+        busy(true);
+        waiting += 1;
         const result = tail.then(ask);
-        tail = result.catch(() => undefined);
+        tail = result.catch(() => undefined).finally(() => busy(--waiting > 0));
         return result;
       },
-      busy: (busy) => (busy || listens ? client.ref?.() : client.unref?.()),
+      busy,
       end: async (dead) => {
+        // the caller waits for the end
+        busy(true);
         // `end` alone would wait for the server
         if (dead) client.connection?.stream?.destroy();
         await client.end().catch(() => undefined);
