@@ -3,6 +3,7 @@
  * translates its messages. See "PostgreSQL Error Codes", appendix A of its manual.
  */
 import { RegisterError } from 'holdfast/register';
+import { TABLE } from './sql.js';
 
 /** No answer came: the statement may have taken effect. */
 export class NoAnswer extends Error {
@@ -51,6 +52,11 @@ export function meaningOf(error: unknown): Meaning {
   return isFull || TRANSIENT.test(state) ? 'transient' : 'refused';
 }
 
+/** True for an error that the server told. */
+export function isOfServer(error: unknown): boolean {
+  return stateOf(error) !== undefined;
+}
+
 /** Says that the server only reads: it is a standby, or was the primary before a fail-over. */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === READ_ONLY;
@@ -67,21 +73,25 @@ export function failureOf(error: unknown, table: string): RegisterError {
   });
 }
 
+const optionOf = (table: string): string => (table === TABLE ? '' : `, { table: '${table}' }`);
+
 function adviceOn(state: string, table: string): string {
   switch (state) {
     case '42P01':
       return (
-        '; create the table with: await createTable(pool), ' +
+        `; create the table with: await createTable(pool${optionOf(table)}), ` +
         `or run the SQL of tableSql('${table}') in a migration`
       );
+    case '42P10':
+      return `; the table ${table} has no primary key: ALTER TABLE ${table} ADD PRIMARY KEY (key)`;
     case '42703':
       return `; the table ${table} is not that of holdfast-postgres`;
     case '42501':
       return `; the user needs SELECT, INSERT, UPDATE and DELETE on ${table}`;
     case READ_ONLY:
       return (
-        '; the server is a standby, or default_transaction_read_only is on: ' +
-        'connect to the primary'
+        '; the server is a standby: connect to the primary; or the transaction is READ ONLY, ' +
+        'perhaps by default_transaction_read_only'
       );
     default:
       return '';

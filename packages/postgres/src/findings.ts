@@ -14,6 +14,12 @@ export const EXAMINATION = `SELECT current_database() AS name,
   current_setting('synchronous_commit') AS commits,
   current_setting('synchronous_standby_names') AS names,
   (SELECT count(*) FROM pg_stat_replication)::text AS standbys,
+  pg_is_in_recovery()::text AS standby,
+  to_regclass($1::text)::text AS found,
+  (SELECT count(*) FROM pg_index AS i JOIN pg_attribute AS a
+    ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attname = 'key'
+    WHERE i.indrelid = to_regclass($1::text) AND i.indnkeyatts = 1 AND i.indpred IS NULL
+    AND i.indisunique AND i.indisvalid AND i.indimmediate)::text AS unique_keys,
   (SELECT relpersistence FROM pg_class WHERE oid = to_regclass($1::text))::text AS kept,
   (SELECT floor(extract(epoch FROM max(clock_timestamp() - xact_start)))
     FROM pg_stat_activity WHERE datname = current_database()
@@ -25,8 +31,38 @@ type Told = Omit<Finding, 'server'>;
 
 export function findingsOf(row: Row): Finding[] {
   const server = row['name'] ?? '';
-  const found = [...lossesOf(row), ...delaysOf(row)];
+  const found = [...stopsOf(row), ...lossesOf(row), ...delaysOf(row)];
   return found.map((one) => ({ ...one, server }));
+}
+
+/** Why no lock is granted, or one of them to several. */
+function stopsOf(row: Row): Told[] {
+  const found: Told[] = [];
+  if (row['standby'] === 'true') {
+    found.push({
+      ...{ code: 'postgres:standby', severity: 'danger' },
+      message: 'no lock can be taken here',
+      evidence: 'the server is a standby: pg_is_in_recovery()',
+      advice: 'connect to the primary',
+    });
+  }
+  if (row['found'] === null) {
+    found.push({
+      ...{ code: 'postgres:no-table', severity: 'danger' },
+      message: 'no lock can be taken: the table is missing, or not on the search_path',
+      evidence: 'to_regclass finds no table with the name of the option "table"',
+      advice: 'call createTable with the same option "table", or run the SQL of tableSql',
+    });
+  } else if (row['unique_keys'] === '0') {
+    found.push({
+      ...{ code: 'postgres:no-primary-key', severity: 'danger' },
+      message: 'a free lock cannot be taken: two rows for one key would be two holders',
+      evidence: 'the table of the locks has no primary key, as after CREATE TABLE … AS',
+      advice:
+        'stop all processes, remove rows with the same key, ALTER TABLE … ADD PRIMARY KEY (key)',
+    });
+  }
+  return found;
 }
 
 /** What loses grants that were answered. */

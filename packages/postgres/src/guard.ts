@@ -15,6 +15,8 @@
 import { HoldfastError } from 'holdfast';
 import { badOption, knownOptions, nameOf, standingOf } from 'holdfast/register';
 import { runOn } from './detect.js';
+import type { Row } from './driver.js';
+import { failureOf, isOfServer, meaningOf } from './failures.js';
 import type { QueryFunction } from './other-clients.js';
 import { tableOf } from './options.js';
 import { escaped, IN_TRANSACTION, quoted, statements } from './sql.js';
@@ -51,13 +53,14 @@ const OPTIONS: ReadonlySet<string> = new Set(['table', 'prefix']);
  * if the lease ends before, because the process of the holder was paused or cut off. Call it first
  * in the transaction, and release the lease after the transaction has ended. It takes two
  * statements, and changes no row. If the connection of the transaction is lost, the server rolls
- * back and the guard ends with it.
+ * back and the guard ends with it, as it does at the `ROLLBACK TO` of a savepoint before it.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended: roll back then. Rejects with
  * `HOLDFAST_REFUSED` if the lease does not exclude others (a reader, one permit of several, one
- * with `sharedBy`).
+ * with `sharedBy`), or if the server refuses the statement.
  * @param tx the transaction; it must have begun
- * @throws HOLDFAST_BAD_OPTION if `tx` is not in a transaction, or an argument is not valid
+ * @throws HOLDFAST_BAD_OPTION if `tx` is not in a transaction, if the table has no such lock, or if
+ *   an argument is not valid
  */
 export async function guard(
   lease: GuardedLease,
@@ -67,14 +70,15 @@ export async function guard(
   knownOptions('options', options, OPTIONS);
   const { prefix = 'holdfast:' } = options;
   if (typeof prefix !== 'string') throw badOption('prefix', 'a string', prefix);
-  const { guard: text } = statements(quoted(tableOf(options.table)));
-  const { key } = lease;
-  const [row] = await runOn(tx, text, [escaped(nameOf(`${prefix}lock:${key}`))], 'tx');
-  const [own] = await runOn(tx, IN_TRANSACTION, [], 'tx');
+  const table = tableOf(options.table);
+  const { key, id, fence, held } = checked(lease);
+  const { guard: text } = statements(quoted(table));
+  const [row] = await ask(tx, table, text, [escaped(nameOf(`${prefix}lock:${key}`))]);
+  if (row === undefined && held) throw notThere(key, table, prefix);
+  const [own] = await ask(tx, table, IN_TRANSACTION, []);
   // the lock of a row has an id, unless its transaction is over
   if (row !== undefined && (own?.['id'] ?? null) === null)
     throw badOption('tx', 'in a transaction', tx);
-  const { id, fence } = lease;
   const state = row?.['state'] ?? '';
   const standing = standingOf(state, { key, id, fence }, Number(row?.['time'] ?? 0));
   if (standing === 'shared') {
@@ -83,4 +87,37 @@ export async function guard(
   }
   if (standing === 'alone' && lease.held) return;
   throw new HoldfastError('HOLDFAST_LOST', `Holdfast: the lease of "${key}" has ended`, { key });
+}
+
+function checked(lease: unknown): GuardedLease {
+  const { key, id, fence } = (lease ?? {}) as Partial<GuardedLease>;
+  if (typeof key === 'string' && typeof id === 'string' && typeof fence === 'number') {
+    return lease as GuardedLease;
+  }
+  throw badOption('lease', 'the lease of one lock: guard those of allOf one by one', lease);
+}
+
+function notThere(key: string, table: string, prefix: string): HoldfastError {
+  const why =
+    `the table "${table}" has no lock "${key}" with the prefix "${prefix}": give guard the ` +
+    'options "table" of the store and "prefix" of the instance; a lease of another store has none';
+  return new HoldfastError('HOLDFAST_BAD_OPTION', `Holdfast: ${why}`, { key, option: 'table' });
+}
+
+/** A lost race keeps its own error: the program repeats the transaction. */
+async function ask(
+  tx: Transaction,
+  table: string,
+  text: string,
+  values: readonly string[],
+): Promise<readonly Row[]> {
+  try {
+    return await runOn(tx, text, values, 'tx');
+  } catch (error) {
+    if (!isOfServer(error) || meaningOf(error) === 'lost') throw error;
+    const { kind, message } = failureOf(error, table);
+    const code = kind === 'refused' ? 'HOLDFAST_REFUSED' : 'HOLDFAST_UNREACHABLE';
+    const about = `Holdfast: guard (its option "table" is "${table}"): ${message}`;
+    throw new HoldfastError(code, about, { cause: error });
+  }
 }

@@ -96,7 +96,7 @@ export class PostgresRegister implements Register {
 
   async overtake(key: string): Promise<Versioned> {
     const version = randomUUID().replace(/^(.{14})./, `$1${OVERTAKING}`);
-    const [row] = await this.#query(this.#sql.overtake, [escaped(key), version], 'often');
+    const [row] = await this.#unlessLost(this.#sql.overtake, [escaped(key), version], 'often');
     if (row === undefined) return this.read(key);
     this.#failed.delete(key);
     return versionedOf(row);
@@ -122,7 +122,10 @@ export class PostgresRegister implements Register {
     let after = '';
     for (;;) {
       const rows = await within(this.#query(this.#sql.scan, [from, after, to]));
+      if (isOfStandby(rows)) throw standby();
       for (const row of rows) {
+        // an empty page has one row without a key
+        if (row['key'] === null) return;
         after = row['key'] as string;
         yield { key: unescaped(after), found: versionedOf(row) };
       }
@@ -167,6 +170,16 @@ export class PostgresRegister implements Register {
     }
   }
 
+  /** As `#query`; no rows if another writer was first, or has locked the row. */
+  async #unlessLost(text: string, values: readonly string[], kind?: Kind): Promise<readonly Row[]> {
+    try {
+      return await this.#driver.query(text, values, kind);
+    } catch (error) {
+      if (meaningOf(error) === 'lost') return [];
+      throw failureOf(error, this.#table);
+    }
+  }
+
   async #readAll(keys: readonly string[]): Promise<Versioned[]> {
     const names = keys.map(escaped);
     const [only] = names;
@@ -184,14 +197,8 @@ export class PostgresRegister implements Register {
    * a writer that lost its race lasts until its commit, and changes nothing.
    */
   async #readHeld(key: string, version: string): Promise<Versioned> {
-    let row: Row;
-    try {
-      const values = [escaped(key), version];
-      [row] = (await this.#driver.query(this.#sql.readHeld, values)) as [Row];
-    } catch (error) {
-      if (meaningOf(error) === 'lost') return this.#reads.add(key);
-      throw failureOf(error, this.#table);
-    }
+    const [row] = await this.#unlessLost(this.#sql.readHeld, [escaped(key), version]);
+    if (row === undefined) return this.#reads.add(key);
     if (isOfStandby([row])) throw standby();
     if (row['guarded'] !== 'true') return versionedOf(row);
     return { ...versionedOf({ ...row, forget_at: `${Number.MAX_SAFE_INTEGER}` }), heldBack: true };

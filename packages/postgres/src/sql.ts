@@ -26,6 +26,12 @@ const STANDBY = 'pg_is_in_recovery()::text AS standby';
 /** True if a read was answered by a standby, which may be behind. */
 export const isOfStandby = ([first]: readonly Row[]): boolean => first?.['standby'] === 'true';
 
+/**
+ * A condition that is true, and ends the statement with 55P03 after a wait of 100 ms for the lock
+ * of its row: other keys use the same connection.
+ */
+const BRIEF = "set_config('lock_timeout', '100', true) IS NOT NULL";
+
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text AS time';
 
 export interface Statements {
@@ -83,8 +89,8 @@ export function statements(table: string): Statements {
   const same = 'key = $1::text AND version = $2::text::uuid';
   const insert = `INSERT INTO ${table} (key, version, state, forget_at)
 SELECT $1::text, $3::text::uuid, $4::text, $5::text::bigint WHERE $2::text = '0'
-ON CONFLICT DO NOTHING RETURNING ${CLOCK}`;
-  const update = `UPDATE ${table} ${set} WHERE ${same} RETURNING ${CLOCK}`;
+ON CONFLICT (key) DO NOTHING RETURNING ${CLOCK}`;
+  const update = `UPDATE ${table} ${set} WHERE ${same} AND ${BRIEF} RETURNING ${CLOCK}`;
   const grant = `UPDATE ${table} AS l ${set} FROM (
   SELECT ctid FROM ${table} WHERE ${same} FOR UPDATE SKIP LOCKED
 ) AS held WHERE l.ctid = held.ctid RETURNING ${CLOCK}`;
@@ -109,7 +115,7 @@ SELECT l.state, l.version::text AS version, l.forget_at::text AS forget_at, ${CL
 FROM (SELECT 1) AS always LEFT JOIN ${table} AS l ON l.key = $1::text
 LEFT JOIN writable AS w ON true LEFT JOIN free AS f ON true`,
     overtake: `UPDATE ${table} SET version = $2::text::uuid
-WHERE key = $1::text AND substr(version::text, 15, 1) <> '${OVERTAKING}'
+WHERE key = $1::text AND substr(version::text, 15, 1) <> '${OVERTAKING}' AND ${BRIEF}
 RETURNING state, version::text AS version, forget_at::text AS forget_at, ${CLOCK}`,
     readMany: `SELECT a.n::text AS n, l.state, l.version::text AS version,
   l.forget_at::text AS forget_at, ${CLOCK}, ${STANDBY}
@@ -117,10 +123,12 @@ FROM unnest($1::text::text[]) WITH ORDINALITY AS a(key, n)
 LEFT JOIN ${table} AS l ON l.key = a.key`,
     swapMany: swapMany(table),
     scan: `SELECT l.key, l.state, l.version::text AS version, l.forget_at::text AS forget_at,
-  ${CLOCK}
-FROM ${table} AS l
-WHERE l.key >= $1::text AND l.key > $2::text AND ($3::text = '' OR l.key < $3::text)
-ORDER BY l.key LIMIT ${SCAN_ROWS}`,
+  ${CLOCK}, ${STANDBY}
+FROM (SELECT 1) AS always LEFT JOIN (
+  SELECT * FROM ${table}
+  WHERE key >= $1::text AND key > $2::text AND ($3::text = '' OR key < $3::text)
+  ORDER BY key LIMIT ${SCAN_ROWS}
+) AS l ON true ORDER BY l.key`,
     sweep: `WITH old AS MATERIALIZED (
   SELECT key FROM ${table}
   WHERE forget_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
@@ -155,7 +163,7 @@ function swapMany(table: string): string {
 ), inserted AS (
   INSERT INTO ${table} (key, version, state, forget_at)
   SELECT key, new, state, forget_at FROM asked WHERE old = '0' ORDER BY key
-  ON CONFLICT DO NOTHING RETURNING key
+  ON CONFLICT (key) DO NOTHING RETURNING key
 ), changed AS MATERIALIZED (
   SELECT n FROM updated
   UNION ALL SELECT a.n FROM inserted AS i JOIN asked AS a ON a.key = i.key

@@ -248,6 +248,53 @@ describe('guard', () => {
     await expect(guard(first, await begun())).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
   });
 
+  it('a lease with another prefix or table needs the options', async () => {
+    await createTable(database.watcher, { table: 'guarded' });
+    const holdfast = database.instance({ prefix: 'app:' }, { table: 'guarded' });
+    const lease = await holdfast.mutex('own').acquire();
+    for (const options of [{}, { table: 'guarded' }, { prefix: 'app:' }]) {
+      await expect(guard(lease, await begun(), options)).rejects.toMatchObject({
+        ...{ code: 'HOLDFAST_BAD_OPTION', option: 'table' },
+        message: expect.stringMatching(/"table".*"prefix".*another store/),
+      });
+    }
+    await guard(lease, await begun(), { table: 'guarded', prefix: 'app:' });
+    await lease.release();
+    await expect(guard(lease, await begun())).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
+  });
+
+  it('refuses what is no lease of one lock', async () => {
+    const all = await database.instance().allOf(['all:1', 'all:2']).acquire();
+    for (const given of [undefined, null, all]) {
+      await expect(guard(given as never, await begun())).rejects.toMatchObject({
+        ...{ code: 'HOLDFAST_BAD_OPTION', option: 'lease' },
+      });
+    }
+  });
+
+  it('tells errors of the server by codes of its own, but not a lost race', async () => {
+    const lease = await database.instance().mutex('told').acquire();
+    const failing = async (text: string, options?: object): Promise<unknown> => {
+      const tx = await database.client();
+      await tx.query(text);
+      await tx.query('SELECT 1 FROM nowhere').catch(() => undefined);
+      return guard(lease, tx, options).catch((error: unknown) => error);
+    };
+    expect(await failing('SELECT', { table: 'nowhere' })).toMatchObject({
+      ...{ code: 'HOLDFAST_REFUSED', cause: { code: '42P01' } },
+      message: expect.stringContaining("createTable(pool, { table: 'nowhere' })"),
+    });
+    expect(await failing('BEGIN')).toMatchObject({
+      ...{ code: 'HOLDFAST_UNREACHABLE', cause: { code: '25P02' } },
+    });
+    expect(await failing('SET default_transaction_read_only = on')).toMatchObject({
+      ...{ code: 'HOLDFAST_UNREACHABLE', cause: { code: '25006' } },
+      message: expect.stringContaining('READ ONLY'),
+    });
+    const lost = Object.assign(new Error('could not serialize'), { code: '40001' });
+    await expect(guard(lease, async () => Promise.reject(lost))).rejects.toBe(lost);
+  });
+
   it('works with postgres.js, PGlite and a function', { timeout: paced(30_000) }, async () => {
     const sql = postgresJs({ ...database.server.connection, max: 2 });
     database.later(() => sql.end());

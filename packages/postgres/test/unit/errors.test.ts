@@ -17,7 +17,7 @@ describe('an error of the server', () => {
     // of PgCat, for each failure
     ['unanswered', ['58000']],
     ['transient', ['57014', '25006', '53100', '53200', '53300', '57P03']],
-    ['refused', ['42P01', '42501', '28P01', '3D000', '54000', '22021']],
+    ['refused', ['42P01', '42501', '28P01', '3D000', '42P10', '54000', '22021']],
   ])('%s', (meaning, codes) => {
     for (const code of codes) expect([code, meaningOf(error(code))]).toEqual([code, meaning]);
   });
@@ -41,6 +41,16 @@ describe('an error of the server', () => {
       kind: 'refused',
       message: expect.stringMatching(/words of 42P01.*app\.t/),
     });
+  });
+});
+
+describe('the advice', () => {
+  it.each([
+    ['42P01', 'holdfast_locks', 'await createTable(pool), '],
+    ['42P01', 'app_locks', "await createTable(pool, { table: 'app_locks' }), "],
+    ['42P10', 'app_locks', 'ALTER TABLE app_locks ADD PRIMARY KEY (key)'],
+  ])('on %s of %s helps', (code, table, words) => {
+    expect(failureOf(error(code), table).message).toContain(words);
   });
 });
 

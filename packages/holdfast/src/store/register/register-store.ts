@@ -132,7 +132,8 @@ export class RegisterStore implements Store {
   execute(batch: readonly Command[]): Promise<Reply>[] {
     return batch.map((command) => {
       if (command.op !== 'renewMany') return this.#execute(command);
-      return renewSingly(command, (one) => this.#execute(one) as Promise<RenewReply>);
+      const renew = (one: KeyCommand) => this.#execute(one) as Promise<RenewReply>;
+      return renewSingly(command, renew, this.#parts.clock);
     });
   }
 

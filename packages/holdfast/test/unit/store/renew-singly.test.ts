@@ -27,6 +27,25 @@ it('gives each lease its own answer: an error or no reply does not affect the ot
   });
 });
 
+it('one key that does not answer takes no answer from the others', async () => {
+  const clock = new VirtualClock();
+  const command = renewals(['k1', 'k2', 'k3'], ['fast', 'stuck', 'slow']);
+  const replying = renewSingly(
+    command,
+    async ({ id }) => {
+      if (id === 'stuck') await new Promise(() => undefined);
+      if (id === 'slow') await new Promise<void>((resolve) => clock.after(400, resolve));
+      return { status: 'renewed', now: 1, left: 5 };
+    },
+    clock,
+  );
+  await clock.advance(899);
+  expect(await Promise.race([replying, 'waits'])).toBe('waits');
+  await clock.advance(1);
+  expect((await replying).left).toEqual([5, UNANSWERED, 5]);
+  expect((await renewSingly(renewals([], []), () => Promise.reject(), clock)).left).toEqual([]);
+});
+
 it('renews leases of several keys of a register', async () => {
   const clock = new VirtualClock();
   const store = new RegisterStore(new MemoryRegister(clock), { clock });
