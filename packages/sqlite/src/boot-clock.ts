@@ -43,9 +43,13 @@ function timeNamespace(): string {
   }
 }
 
-/** The origin for the first process after a start of the system. */
-export function newOrigin(): number {
-  return wall() - monotonic();
+/**
+ * The origin for the first process after a start of the system. The wall clock may be wrong then:
+ * leases of before would last too long, and fences go back.
+ * @param latest the time never goes back behind that
+ */
+export function newOrigin(latest: number): number {
+  return Math.max(wall(), latest) - monotonic();
 }
 
 /** The time in microseconds since 1970. */

@@ -37,6 +37,9 @@ export class Database {
   #open: Open | undefined;
   /** The calls that find the file locked at the moment. */
   #waiting = 0;
+  #wasOpen = false;
+  /** The number of times that `close` was called. */
+  #closings = 0;
 
   constructor(terms: DatabaseTerms) {
     this.path = terms.path;
@@ -56,6 +59,7 @@ export class Database {
   async run<T>(run: (open: Open, time: number) => T, mayOpen = true): Promise<T> {
     this.#client ??= await this.#terms.load();
     const end = performance.now() + this.#terms.timeout;
+    const closings = this.#closings;
     for (let attempt = 0; ; attempt++) {
       if (!mayOpen && this.#open === undefined) throw new Error(`${this.path} is closed`);
       const result = this.#attempt(run, performance.now() >= end);
@@ -63,6 +67,9 @@ export class Database {
       this.#waiting += 1;
       await pause(attempt);
       this.#waiting -= 1;
+      if (this.#closings !== closings) {
+        throw new RegisterError('unanswered', `${this.path} was closed`);
+      }
     }
   }
 
@@ -76,19 +83,34 @@ export class Database {
   #attempt<T>(run: (open: Open, time: number) => T, isLast: boolean): T | typeof BUSY {
     try {
       const open = (this.#open ??= openFile(this.#client as Client, this.path));
+      this.#wasOpen = true;
       const result = run(open, timeOf(open.origin));
-      if (isThere(this.path, open.identity)) return result;
-      throw new RegisterError('unanswered', `${this.path} was removed or replaced`);
+      for (const { path, identity } of [
+        { path: this.path, identity: open.identity },
+        ...open.log,
+      ]) {
+        if (isThere(path, identity)) continue;
+        throw new RegisterError('unanswered', `${path} was removed or replaced`);
+      }
+      return result;
     } catch (error) {
       const isBusy = meaningOf(error) === 'busy';
-      if (!isBusy) this.close();
+      if (!isBusy) this.#end();
       if (isBusy && !isLast) return BUSY;
-      throw failureOf(error, this.path);
+      const failure = failureOf(error, this.path);
+      if (!this.#wasOpen || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw failure;
+      // it may come back
+      throw new RegisterError('transient', failure.message, { cause: error });
     }
   }
 
-  /** Closes the file. A later call opens it again. */
+  /** Closes the file, and ends the calls that find it locked. A later call opens it again. */
   close(): void {
+    this.#closings += 1;
+    this.#end();
+  }
+
+  #end(): void {
     const open = this.#open;
     this.#open = undefined;
     try {

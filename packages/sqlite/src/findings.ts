@@ -25,7 +25,7 @@ export function findingsOf(path: string, ahead: number): Finding[] {
       server: path,
       message: 'schedules run by a time that is not that of the wall clock; leases are right',
       evidence: `${Math.round(ahead / 1000)} ms ahead of the wall clock, which was set`,
-      advice: 'restart the machine, or use another file',
+      advice: 'restart the machine if it is behind; if it is ahead, use another file',
     });
   }
   return findings;

@@ -5,18 +5,26 @@
  * last changes, with the processes that made them, and never damages the file. Fences go on above
  * the lost ones, because they begin at the time.
  */
+import { realpathSync } from 'node:fs';
 import { RegisterError } from 'holdfast/register';
 import { bootId, newOrigin, type Origin } from './boot-clock.js';
 import type { Client, Handle, Statement } from './client.js';
 import { checkPlace, identityOf, type Identity } from './place.js';
-import { APPLICATION_ID, CREATION, FORMAT, STATEMENTS, type Texts } from './sql.js';
+import { APPLICATION_ID, CREATION, FORMAT, LATEST, STATEMENTS, type Texts } from './sql.js';
 
 export interface Open {
   readonly handle: Handle;
   readonly statements: Texts<Statement>;
   readonly transaction: Transaction;
   readonly identity: Identity;
+  /** The files of the log: without one of them, processes do not see each other's changes. */
+  readonly log: readonly LogFile[];
   readonly origin: Origin;
+}
+
+interface LogFile {
+  readonly path: string;
+  readonly identity: Identity;
 }
 
 /** Throws an error of the client or of the system, or a `RegisterError`. */
@@ -43,7 +51,13 @@ export function openFile(client: Client, path: string): Open {
       Object.entries(STATEMENTS).map(([name, text]) => [name, handle.prepare(text)]),
     ) as unknown as Texts<Statement>;
     const origin = originOf(handle, transaction);
-    return { handle, statements, transaction, identity, origin };
+    // as long as this file is open, SQLite does not replace them
+    const log = ['-wal', '-shm'].flatMap((end): LogFile[] => {
+      const name = `${realpathSync(path)}${end}`;
+      const found = identityOf(name);
+      return found === undefined ? [] : [{ path: name, identity: found }];
+    });
+    return { handle, statements, transaction, identity, log, origin };
   } catch (error) {
     handle.close();
     throw error;
@@ -81,7 +95,8 @@ function originOf(handle: Handle, transaction: Transaction): Origin {
   ];
   const found = (): number | undefined => (find.get(boot) as Origin | undefined)?.origin;
   const chosen = (): number => {
-    const origin = newOrigin();
+    const { latest } = handle.prepare(LATEST).get() as { latest: number | null };
+    const origin = newOrigin(latest ?? 0);
     add.run(boot, origin);
     return origin;
   };

@@ -48,14 +48,26 @@ export function settingsOf(options: SqliteOptions): Settings {
   };
 }
 
+function pathOfUrl(url: URL): string | undefined {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    // it has a host, or is not that of a file
+    return undefined;
+  }
+}
+
 /** The absolute path of the file, checked. */
 export function pathOf(given: unknown): string {
-  if (given instanceof URL && given.protocol === 'file:') return fileURLToPath(given);
-  const isPath = typeof given === 'string' && given !== '' && !given.includes('\0');
   if (given === ':memory:') {
     throw badOption('path', 'a file: other processes cannot see a database in memory', given);
   }
+  const path = given instanceof URL ? pathOfUrl(given) : given;
   // SQLite may take such a text for the URI of a file, with settings
-  if (isPath && !given.startsWith('file:')) return resolve(given);
-  throw badOption('path', 'the path of a file, or a URL object of one', given);
+  const isUri = typeof given === 'string' && given.startsWith('file:');
+  // better-sqlite3 opens another file for a name with spaces at its end
+  const isPath = typeof path === 'string' && path !== '' && !path.includes('\0');
+  if (isPath && !isUri && path === path.trimEnd()) return resolve(path);
+  const expected = 'the path of a file, or a URL object of one, without spaces at its end';
+  throw badOption('path', expected, given);
 }

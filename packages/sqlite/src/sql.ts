@@ -22,6 +22,10 @@ CREATE TABLE holdfast_boots (boot TEXT PRIMARY KEY, origin INTEGER NOT NULL) WIT
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${FORMAT};`;
 
+/** A state begins with a number, a space, and the time at which it was made, in microseconds. */
+export const LATEST = `SELECT max(CAST(substr(state, instr(state, ' ') + 1) AS INTEGER)) AS latest
+FROM holdfast_locks`;
+
 /** The end of the version of an `overtake`. */
 const OVERTAKING = '!';
 
@@ -39,6 +43,9 @@ export interface Texts<T> {
   /** The rows behind a key. */
   readonly sweepable: T;
   readonly sweep: T;
+  /** The key of the row with a number, from 0 on. */
+  readonly keyAt: T;
+  readonly count: T;
 }
 
 export const STATEMENTS: Texts<string> = {
@@ -53,6 +60,8 @@ WHERE key = ? AND version NOT LIKE '%${OVERTAKING}'`,
   sweepable: `SELECT key, forget_at AS forgetAt FROM holdfast_locks WHERE key > ?
 ORDER BY key LIMIT ${ROWS}`,
   sweep: 'DELETE FROM holdfast_locks WHERE key = ? AND forget_at <= ?',
+  keyAt: 'SELECT key FROM holdfast_locks ORDER BY key LIMIT 1 OFFSET ?',
+  count: 'SELECT count(*) AS count FROM holdfast_locks',
 };
 
 export interface Row {

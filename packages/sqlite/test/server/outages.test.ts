@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -98,7 +99,47 @@ it('a full disk is an outage with the words of SQLite, and locks are released', 
   expect(await register.swap('a', version, change(0))).not.toBe(false);
 });
 
+it('a call that waits for the file ends with its closing, and does not open it again', async () => {
+  const file = folder.file();
+  const register = folder.register(file, { listen: false, timeout: 60_000 });
+  const change = { state: 'x', forgetAt: 0, messages: [] };
+  await register.swap('a', '0', change);
+  const other = await opened(file);
+  other.exec('BEGIN IMMEDIATE');
+  const swapping = register.swap('b', '0', change);
+  const outcome = swapping.catch((error: unknown) => error);
+  await until(() => register.trouble() !== undefined);
+  await register.close();
+  expect(await outcome).toMatchObject({ kind: 'unanswered' });
+  other.exec('ROLLBACK');
+  expect(await register.read('b')).toMatchObject({ version: '0' });
+});
+
 describe('the file', () => {
+  it.each(['-shm', '-wal'])('%s that is removed is found by the next call', async (end) => {
+    const file = folder.file();
+    const register = folder.register(file, { listen: false });
+    const change = { state: 'x', forgetAt: Number.MAX_SAFE_INTEGER, messages: [] };
+    await register.swap('a', '0', change);
+    rmSync(`${file}${end}`);
+    const message = expect.stringMatching(/removed or replaced/);
+    await expect(register.read('a')).rejects.toMatchObject({ kind: 'unanswered', message });
+    await register.read('a');
+  });
+
+  it('whose folder is gone for a while is an outage, and no refusal', async () => {
+    const [place, away] = [join(folder.path, 'mounted'), join(folder.path, 'unmounted')];
+    mkdirSync(place);
+    const register = folder.register(join(place, 'locks.db'), { listen: false });
+    const change = { state: 'x', forgetAt: Number.MAX_SAFE_INTEGER, messages: [] };
+    await register.swap('a', '0', change);
+    renameSync(place, away);
+    await expect(register.read('a')).rejects.toMatchObject({ kind: 'unanswered' });
+    await expect(register.read('a')).rejects.toMatchObject({ kind: 'transient' });
+    renameSync(away, place);
+    expect(await register.read('a')).toMatchObject({ state: 'x' });
+  });
+
   it('that is removed is made again, and a lease of before is not confirmed', async () => {
     const file = folder.file();
     const holdfast = folder.instance(file, FEW);

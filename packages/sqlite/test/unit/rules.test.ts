@@ -73,13 +73,23 @@ describe('options', () => {
     expect(() => settingsOf(given as never)).toThrow(wrong);
   });
 
-  it.each(['', 'a\0b', ':memory:', 'file:locks.db', 1, new URL('http://a/')])(
-    'the path %s is refused',
-    (path) => {
-      const wrong = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option: 'path' });
-      expect(() => pathOf(path)).toThrow(wrong);
-    },
-  );
+  it.each([
+    '',
+    'a\0b',
+    ':memory:',
+    'file:locks.db',
+    1,
+    new URL('http://a/'),
+    'locks.db ',
+    'locks.db\n',
+    new URL('file://other/x'),
+    new URL('file:///a%2Fb'),
+    new URL('file:///a%00b'),
+    new URL('file:///a%20'),
+  ])('the path %s is refused', (path) => {
+    const wrong = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option: 'path' });
+    expect(() => pathOf(path)).toThrow(wrong);
+  });
 
   it('a path is that of the folder at the time of the call', () => {
     expect(pathOf('locks.db')).toBe(join(process.cwd(), 'locks.db'));
@@ -152,14 +162,14 @@ describe('the clock', () => {
     expect(bootId()).toBe(boot);
     const wall = Date.now() * 1000;
     for (const origin of [
-      { boot: 'a', origin: newOrigin() },
+      { boot: 'a', origin: newOrigin(0) },
       { boot: '', origin: 0 },
     ]) {
       expect(Math.abs(timeOf(origin) - wall)).toBeLessThan(5_000_000);
     }
     // a wall clock that was set by an hour changes no time of the file
     const hour = 3_600_000_000;
-    const ahead = { boot: 'a', origin: newOrigin() + hour };
+    const ahead = { boot: 'a', origin: newOrigin(0) + hour };
     expect(timeOf(ahead) - wall).toBeGreaterThan(hour - 1_000_000);
   });
 
