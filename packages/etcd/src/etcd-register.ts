@@ -163,9 +163,9 @@ export class EtcdRegister implements Register {
     if (results.length !== swaps.length) {
       throw new RegisterError('unanswered', 'etcd did not answer each part of a transaction');
     }
-    return swaps.map(({ version, change }, at) => {
+    return swaps.map(({ key, version, change }, at) => {
       if (results[at]?.succeeded !== true) return false;
-      this.#swapped(version, all[at]?.rest ?? []);
+      this.#swapped(key, version, all[at]?.rest ?? []);
       return swappedOf(change, answer);
     });
   }
@@ -195,13 +195,13 @@ export class EtcdRegister implements Register {
   }
 
   /** After a swap: messages that did not fit into its transaction, and a look for old keys. */
-  #swapped(version: string, rest: readonly object[]): void {
+  #swapped(key: string, version: string, rest: readonly object[]): void {
     for (let from = 0; from < rest.length; from += OPERATIONS) {
       const txn = { success: rest.slice(from, from + OPERATIONS) };
       // a lost message is found by polling
       void this.#gateway.call('kv/txn', txn, 'change').catch(() => undefined);
     }
-    if (version === NONE) this.#sweeps.added();
+    if (version === NONE) this.#sweeps.added(key);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Findings about etcd, for `Holdfast.doctor`. */
 import type { Finding } from 'holdfast/register';
-import { type Clocks, widthOf } from './clocks.js';
+import { widthOf } from './clocks.js';
 import type { Gateway } from './gateway.js';
 
 /** By how much the clocks of two members may differ, in ms. */
@@ -16,10 +16,10 @@ interface Status {
 }
 
 export async function findingsOf(gateway: Gateway): Promise<Finding[]> {
-  const { endpoints, clocks } = gateway;
+  const { endpoints } = gateway;
   await gateway.ready();
   const each = await Promise.all(endpoints.map((_, at) => ofMember(gateway, at)));
-  return [...each.flat(), ...(await ofCluster(gateway)), ...ofClocks(clocks, endpoints)];
+  return [...each.flat(), ...(await ofCluster(gateway)), ...ofClocks(gateway)];
 }
 
 async function ofMember(gateway: Gateway, at: number): Promise<Finding[]> {
@@ -101,7 +101,7 @@ async function firstOf<T>(gateway: Gateway, path: string, body: object): Promise
   return undefined;
 }
 
-function ofClocks(clocks: Clocks, endpoints: readonly string[]): Finding[] {
+function ofClocks({ clocks, endpoints, trouble = 'no answer' }: Gateway): Finding[] {
   const now = clocks.now();
   const known = [...endpoints.keys()].flatMap((at) => clocks.of(at, now) ?? []);
   const apart =
@@ -116,6 +116,14 @@ function ofClocks(clocks: Clocks, endpoints: readonly string[]): Finding[] {
     });
   }
   const width = widthOf(clocks.median(now));
+  if (width === Infinity) {
+    findings.push({
+      ...{ code: 'etcd:no-clock', severity: 'danger', server: '' },
+      message: 'calls fail: the clocks of a majority are not known',
+      evidence: trouble,
+      advice: 'does a proxy remove the header Date?',
+    });
+  }
   if (width > APART_MS / 4 && width < Infinity) {
     findings.push({
       ...{ code: 'etcd:inexact-clock', severity: 'notice', server: '' },

@@ -22,6 +22,9 @@ export interface Answer<T> {
   readonly latest: number;
 }
 
+/** Its reason is often a proxy. */
+const NO_DATE = 'the answer has no header Date, so the time is not known';
+
 type Asked = Omit<Sending, 'fetch' | 'endpoint'>;
 
 /** A request that may be sent again if no answer came. */
@@ -181,6 +184,7 @@ export class Gateway {
     const sent = this.clocks.now();
     const { fetch, endpoint } = this.#to(at);
     return send({ fetch, endpoint, path, body, headers, ms }, (date) => {
+      if (date === null) this.#trouble = `${endpoint}: ${NO_DATE}`;
       this.clocks.saw(at, date, sent);
     });
   }

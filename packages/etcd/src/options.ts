@@ -64,6 +64,8 @@ export function settingsOf(options: EtcdOptions): Settings {
 
 function loginOf({ user, password }: EtcdOptions): Settings['login'] {
   if (user === undefined && password === undefined) return undefined;
+  if (user === undefined) throw badOption('user', 'given together with "password"', user);
+  if (password === undefined) throw badOption('password', 'given together with "user"', password);
   if (typeof user !== 'string' || user === '') throw badOption('user', 'a non-empty text', user);
   // it is in no message
   if (typeof password !== 'string') throw badOption('password', 'a text', typeof password);
@@ -74,7 +76,7 @@ function loginOf({ user, password }: EtcdOptions): Settings['login'] {
 export function endpointsOf(given: unknown): string[] {
   const all: unknown[] = Array.isArray(given) ? given : [given];
   const endpoints = all.map(endpointOf);
-  if (endpoints.length === 0) throw badOption('endpoints', 'at least one URL', given);
+  if (endpoints.length === 0) throw badOption('endpoints', 'at least one URL', '[]');
   if (new Set(endpoints).size < endpoints.length) {
     throw badOption('endpoints', 'different URLs: each is one member', endpoints);
   }

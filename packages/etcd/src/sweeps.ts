@@ -3,7 +3,10 @@ import type { KeyValue, RangeAnswer } from './etcd-register.js';
 import type { Gateway } from './gateway.js';
 import { type Names, partsOf, rangeOf, textOf } from './keys.js';
 
-/** After so many new keys of this process, it looks at the next page, which has more of them. */
+/**
+ * After so many new keys of this process, it looks at the next page, which has more of them. A
+ * process may make few keys, so the first time and the first page are random.
+ */
 const EVERY = 100;
 const PAGE = 200;
 /** The keys that one request removes. */
@@ -12,27 +15,37 @@ const TOGETHER = 60;
 export class Sweeps {
   readonly #gateway: Gateway;
   readonly #names: Names;
-  #added = 0;
+  readonly #random: () => number;
+  #added: number;
   #isRunning = false;
-  /** The last key that was looked at. */
-  #after = '';
+  /** Where the next look begins; `''` for the first key, not set before the first look. */
+  #after: string | undefined;
   /** The revision of the last look: messages of before it have arrived. */
   #revision = '';
 
-  constructor(gateway: Gateway, names: Names) {
+  /** @param random in [0, 1), for tests */
+  constructor(gateway: Gateway, names: Names, random: () => number = Math.random) {
     this.#gateway = gateway;
     this.#names = names;
+    this.#random = random;
+    this.#added = Math.floor(random() * EVERY);
   }
 
-  /** A key was added. */
-  added(): void {
+  added(key: string): void {
     this.#added += 1;
     if (this.#added < EVERY || this.#isRunning) return;
     this.#added = 0;
     this.#isRunning = true;
+    this.#after ??= this.#names.state(this.#near(key));
     void this.#next()
       .catch(() => undefined)
       .finally(() => (this.#isRunning = false));
+  }
+
+  /** A place among keys that begin as this one does: etcd cannot tell a random key. */
+  #near(key: string): string {
+    const cut = Math.floor(this.#random() * (key.length + 1));
+    return key.slice(0, cut) + String.fromCodePoint(33 + Math.floor(this.#random() * 94));
   }
 
   async #next(): Promise<void> {

@@ -28,10 +28,8 @@ it('states that may be forgotten are removed with later calls, and others stay',
     await by.swap(key, '0', { state: 'x', forgetAt: time + ms * 1000, messages });
   };
   await add('kept', 3_600_000);
-  // none of the registers adds so many that it looks for old ones
   const old = Array.from({ length: 300 }, (_, at) => add(`old ${at}`, 1, registers[at % 5]));
   await Promise.all(old);
-  expect(await countOf('sweep/k/')).toBeGreaterThan(200);
   let more = 0;
   await until(
     async () => {

@@ -1,4 +1,5 @@
 /** Requests over a `fetch` that answers what a test wants. */
+import { until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import { EtcdRegister } from '../../src/etcd-register.js';
 import type { FetchFunction } from '../../src/index.js';
@@ -33,6 +34,24 @@ const broken = (code: string): Error =>
 const refused = (code: number, message: string): Answer => {
   return { status: 400, text: JSON.stringify({ code, message }) };
 };
+
+it('answers without a Date are the trouble, and a finding', async () => {
+  const fetch: FetchFunction = async () => {
+    return { status: 200, headers: { get: () => null }, text: async () => text, body: null };
+  };
+  const register = new EtcdRegister(['http://a:1'], settingsOf({ fetch }));
+  const reading = register.read('k').catch((error: unknown) => error);
+  await until(() => register.trouble()?.includes('http://a:1: the answer has no header Date'));
+  const findings = await register.examine();
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      code: 'etcd:no-clock',
+      evidence: expect.stringContaining('no header Date'),
+    }),
+  );
+  expect(await reading).toMatchObject({ kind: 'unanswered' });
+  await register.close();
+});
 
 describe('a swap', () => {
   it.each([

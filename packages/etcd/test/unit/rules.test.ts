@@ -101,6 +101,12 @@ describe('options', () => {
     expect(() => endpointsOf(given)).toThrow(wrong);
   });
 
+  it.each([
+    [() => endpointsOf([]), 'must be at least one URL, not "[]"'],
+    [() => settingsOf({ user: 'a' }), '"password" must be given together with "user"'],
+    [() => settingsOf({ password: 'a' }), '"user" must be given together with "password"'],
+  ])('%s says what is missing', (run, words) => expect(run).toThrow(words));
+
   it('no message has a password', () => {
     const texts = [
       () => settingsOf({ user: 'a', password: 4711 as never }),
