@@ -360,12 +360,10 @@ export class Acquisitions implements ReplyHandler {
     if (channel !== '' && !pushed) this.wake.missed(request.key, id);
   }
 
-  /** @param how a lease was found that was not free at first */
   #deliver(acquisition: Acquisition, grant: Grant, now: number, how?: HandOffMessage['how']): void {
     const root = acquisition.root(this.#telemetry, grant, now);
     const { hold } = root;
-    if (how === undefined) this.#telemetry.acquisitions += 1;
-    else this.#telemetry.granted(hold, how);
+    this.#telemetry.granted(hold, how);
     this.#leave(acquisition);
     if (!this.lasting.begun) this.lasting.begin();
     const claimed = hold.state === 'held' ? this.#watchdog.add(root, now) : undefined;

@@ -5,6 +5,7 @@
  * It measures durations only: a client's wall clock is never sent to a server, nor compared with
  * another machine's.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface Timer {
   cancel(): void;
@@ -40,10 +41,11 @@ export function afterIo(clock: Clock, callback: () => void): void {
   else clock.afterIo(callback);
 }
 
+/** Runs work outside of every caller's asynchronous context: it would find the leases there. */
+export const outside: <R>(work: () => R) => R = AsyncLocalStorage.snapshot();
+
 /** Taken once: a test's fake timers may replace it. */
 const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
-
-export const nextTurn: (callback: () => void) => void = setImmediate;
 
 /** Calls back after all promise jobs of this step, also those they begin. */
 export function afterStep(callback: () => void): void {
@@ -78,7 +80,7 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   after(ms, callback, weak = false) {
     if (ms > LONGEST_MS) return afterLong(ms, callback, weak);
-    const timer = setTimeout(callback, Math.max(0, Math.ceil(ms)));
+    const timer = setTimeout(() => outside(callback), Math.max(0, Math.ceil(ms)));
     if (weak) timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },

@@ -3,6 +3,11 @@
 /** No lock's key contains it. */
 export const MARK = '\u001f';
 
+/** Nothing works under a marker, and no call of the program asks for it. */
+export function isMarker(key = ''): boolean {
+  return key.includes(MARK);
+}
+
 /** Different lists of parts have different keys. */
 export function markerKey(key: string, ...parts: string[]): string {
   // the lengths at the end tell where each part begins

@@ -1,4 +1,5 @@
 import type { Core } from '../acquire/core.js';
+import { isMarker } from '../base/marker-key.js';
 
 /** The state of one instance, and what it has done since its creation. */
 export interface HoldfastStats {
@@ -39,8 +40,10 @@ export function statsOf(core: Core): HoldfastStats {
   const { renewals, failedRenewals, pollings } = telemetry;
   let held = 0;
   let waiting = 0;
-  for (const _ of core.watchdog.all()) held += 1;
-  for (const [, count] of core.acquisitions.waiting()) waiting += count;
+  for (const one of statsByKey(core).values()) {
+    held += one.held;
+    waiting += one.waiting;
+  }
   const leases = { held, waiting, acquisitions, releases, losses, handOffs };
   const commands = requests.sent;
   const pushes = wake.channel !== '';
@@ -60,5 +63,6 @@ export function statsByKey(core: Core): Map<string, KeyStats> {
     stats.permits += weight;
   }
   for (const [key, count] of core.acquisitions.waiting()) of(key).waiting += count;
+  for (const key of found.keys()) if (isMarker(key)) found.delete(key);
   return found;
 }

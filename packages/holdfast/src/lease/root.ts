@@ -17,6 +17,7 @@
  * was sent, less a margin for drift.
  */
 import { Link } from '../base/chain.js';
+import { outside } from '../base/clock.js';
 import { HoldfastError } from '../base/errors.js';
 import type { ResolvedAcquireOptions } from '../base/options.js';
 import type { Telemetry } from '../observe/telemetry.js';
@@ -315,9 +316,11 @@ export class Hold {
   foundLost(reason: LossReason): void {
     const { root } = this;
     this.reason = reason;
-    if (this.state !== 'lost') root.telemetry.lost(this);
-    this.state = 'lost';
-    this.#controller?.abort(this.lossError());
+    outside(() => {
+      if (this.state !== 'lost') root.telemetry.lost(this);
+      this.state = 'lost';
+      this.#controller?.abort(this.lossError());
+    });
     if (root.hold === this) root.observer?.ended(root);
   }
 

@@ -43,19 +43,9 @@ export function warnSoon(hold: Hold, telemetry: Telemetry): void {
   hold.warned = true;
   afterIo(clock, () => {
     const now = clock.now();
-    if (hold.state === 'held' && now >= warnAt(hold)) void warn(hold, leftAt(hold, now), telemetry);
+    if (hold.state !== 'held' || now < warnAt(hold)) return;
+    // an error of the callback must neither stop the watchdog nor end the process
+    const warn = async (): Promise<unknown> => hold.terms.onExpiring?.(leftAt(hold, now));
+    warn().catch((error: unknown) => telemetry.warn('threw', 'onExpiring', error, hold.key));
   });
-}
-
-/**
- * An error of the callback must neither stop the watchdog nor end the process: it becomes a
- * warning.
- */
-async function warn(hold: Hold, remaining: number, telemetry: Telemetry): Promise<void> {
-  try {
-    // it may return a promise
-    await (hold.terms.onExpiring?.(remaining) as unknown);
-  } catch (error) {
-    telemetry.warn('threw', 'onExpiring', error, hold.key);
-  }
 }

@@ -12,10 +12,10 @@ import {
   type TracingChannel,
 } from 'node:diagnostics_channel';
 import type { AcquireRequest } from '../acquire/call.js';
-import type { Clock } from '../base/clock.js';
+import { type Clock, outside } from '../base/clock.js';
+import { isMarker } from '../base/marker-key.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { ReleaseOutcome } from '../lease/lease.js';
-import { MARK } from '../base/marker-key.js';
 import type {
   AcquireMessage,
   HandOffMessage,
@@ -24,7 +24,7 @@ import type {
   ReleaseMessage,
   RunMessage,
 } from './messages.js';
-import type { LostLease, Settings } from '../base/options.js';
+import type { Settings } from '../base/options.js';
 import type { Warnings } from './warnings.js';
 
 const FORGOTTEN = new FinalizationRegistry<Hold>((hold) => {
@@ -112,18 +112,19 @@ export class Telemetry {
   warn<O extends Observation>(observation: O, ...about: About<O>): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
     const now = this.clock.now();
-    void import('./warnings.js').then(
-      ({ Warnings: Loaded }) => {
-        const warnings = (this.#warnings ??= new Loaded(this));
-        Reflect.apply(warnings[observation], warnings, [now, ...about]);
-      },
-      // not worth an unhandled rejection
-      () => undefined,
-    );
+    const tell = ({ Warnings: Loaded }: typeof import('./warnings.js')): void => {
+      const warnings = (this.#warnings ??= new Loaded(this));
+      Reflect.apply(warnings[observation], warnings, [now, ...about]);
+    };
+    // not worth an unhandled rejection
+    void outside(() => import('./warnings.js').then(tell, () => undefined));
   }
 
-  granted(hold: Hold, how: HandOffMessage['how']): void {
+  /** @param how it was found, if it was not free at first */
+  granted(hold: Hold, how?: HandOffMessage['how']): void {
+    if (isMarker(hold.key)) return;
     this.acquisitions += 1;
+    if (how === undefined) return;
     this.handOffs += 1;
     if (!HAND_OFF.hasSubscribers) return;
     const { key, name: id, fence } = hold;
@@ -132,31 +133,19 @@ export class Telemetry {
 
   lost(hold: Hold): void {
     const { instance } = this;
-    // nothing works under a marker
-    if (hold.key.includes(MARK)) return;
+    if (isMarker(hold.key)) return;
     const now = this.clock.now();
     this.losses += 1;
     this.lostAt.set(hold, now);
     const { key, name: id, fence, reason = '', grantedAt } = hold;
     const held = now - grantedAt;
     const { onLost } = this.settings;
-    if (onLost !== undefined) void this.#callBack(onLost, { key, id, fence, held, hold });
+    // in a later step, because the lease's state is being changed; it may return a promise
+    Promise.resolve()
+      .then(() => onLost?.({ key, id, fence, held, error: hold.lossError() }))
+      .catch((error: unknown) => this.warn('threw', 'onLost', error, key));
     if (!LOST.hasSubscribers) return;
     LOST.publish({ instance, key, id, fence, reason, held } satisfies LostMessage);
-  }
-
-  /** Calls `onLost` in a later step, because the lease's state is being changed. */
-  async #callBack(
-    onLost: NonNullable<Settings['onLost']>,
-    { hold, ...lost }: Omit<LostLease, 'error'> & { readonly hold: Hold },
-  ): Promise<void> {
-    await Promise.resolve();
-    try {
-      // it may return a promise
-      await (onLost({ ...lost, error: hold.lossError() }) as unknown);
-    } catch (error) {
-      this.warn('threw', 'onLost', error, lost.key);
-    }
   }
 
   /**
@@ -178,7 +167,7 @@ export class Telemetry {
     condition?: string,
   ): Promise<Hold | null> {
     const { key, weight: permits, capacity, terms, onProgress } = request;
-    if (key.includes(MARK)) return acquire(request);
+    if (isMarker(key)) return acquire(request);
     const { instance } = this;
     const { wait, label } = terms;
     const queued = false;
@@ -213,7 +202,7 @@ export class Telemetry {
     message: Omit<ReleaseMessage, 'instance'>,
     release: () => Promise<ReleaseOutcome>,
   ): Promise<ReleaseOutcome> {
-    if (message.key.includes(MARK)) return release();
+    if (isMarker(message.key)) return release();
     const { instance } = this;
     const full: ReleaseMessage = { instance, ...message };
     return traced(RELEASE, full, release, released);

@@ -12,10 +12,10 @@
  * While the channel is not up, requests name none and their grants are found by polling (I5). Each
  * time it comes up, every waiter repeats its request, because pushes may be lost.
  */
-import { afterIo, type Clock, type Timer } from '../base/clock.js';
+import { afterIo, type Clock, outside, type Timer } from '../base/clock.js';
 import type { Push } from '../engine/commands.js';
 import { growing } from '../base/retry.js';
-import type { EchoAnswer, Store, WakeChannel } from './port.js';
+import type { EchoAnswer, Store, WakeChannel, WakeListener } from './port.js';
 
 const DELAY = growing(100, 5000);
 /** How often to look whether the last request that names the channel has ended. */
@@ -223,15 +223,15 @@ export class Wake {
   #open(): void {
     this.#timer?.cancel();
     const era = (this.#era += 1);
-    this.#opening = this.#store
-      .listen(this.#name(), {
-        push: (push) => {
-          this.#came(push);
-          for (const events of this.#events) events.push(push);
-        },
-        up: () => era === this.#era && this.#set(true),
-        down: () => era === this.#era && this.#set(false),
-      })
+    const listener: WakeListener = {
+      push: (push) => {
+        this.#came(push);
+        for (const events of this.#events) events.push(push);
+      },
+      up: () => era === this.#era && this.#set(true),
+      down: () => era === this.#era && this.#set(false),
+    };
+    this.#opening = outside(() => this.#store.listen(this.#name(), listener))
       .then(
         (channel) => {
           this.#channel = channel;

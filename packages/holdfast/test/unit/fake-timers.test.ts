@@ -38,3 +38,15 @@ it('the code under test sees the loss of its lock', async () => {
   expect((await forced).ended).toBe(1);
   await lost;
 });
+
+it('a program that loads it under fake timers may use real ones later', async () => {
+  vi.resetModules();
+  const library = await import('../../src/index.js');
+  vi.useRealTimers();
+  const late = new library.Holdfast(library.memory());
+  // many in one turn wait for the next one
+  const keys = Array.from({ length: 500 }, (_, at) => `k${at}`);
+  const held = await Promise.all(keys.map((key) => late.mutex(key).run(({ held }) => held)));
+  expect(new Set(held)).toEqual(new Set([true]));
+  await late.close({ grace: 0 });
+});

@@ -36,6 +36,8 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
+const ENDED = ['forced:asyncStart', 'forced:asyncEnd'];
+
 const names = (): string[] => found.map(({ channel }) => channel);
 
 /** Each primitive, by one acquisition and its release. */
@@ -211,6 +213,19 @@ describe('a lost lease', () => {
     // the marker with the reason is no lock
     expect(of(found, 'acquire:start')).toEqual([]);
   });
+});
+
+it('the wait for the end of a forced lease is no acquisition, and counts nothing', async () => {
+  store.pushes = false;
+  await soon(other.mutex('k').acquire());
+  const forcing = later(one.forceRelease('k', { wait: 9000 }));
+  await clock.advance(4000);
+  expect(one.stats()).toMatchObject({ held: 0, waiting: 0 });
+  expect([...one.statsByKey().keys()]).toEqual([]);
+  await clock.advance(6000);
+  expect(await forcing).toMatchObject({ ended: 1, overlap: 0 });
+  expect(new Set(names())).toEqual(new Set(['forced:start', 'forced:end', ...ENDED]));
+  expect(one.stats()).toMatchObject({ acquisitions: 0, handOffs: 0, releases: 0 });
 });
 
 describe('the health check', () => {

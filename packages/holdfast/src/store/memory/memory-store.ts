@@ -5,7 +5,7 @@
  * and pushes come in a later microtask, never inside their call. A loop of calls would never end
  * its step, so one reply in a while comes in a later turn: timers and sockets go on.
  */
-import { type Clock, nextTurn, systemClock } from '../../base/clock.js';
+import { afterTurn, type Clock, systemClock } from '../../base/clock.js';
 import { Engine } from '../../engine/engine.js';
 import type { Command, Reply } from '../../engine/commands.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
@@ -51,7 +51,7 @@ export class MemoryStore implements Store {
       return replies.map((reply) => Promise.resolve(reply));
     }
     this.#turn ??= new Promise((resolve) => {
-      nextTurn(() => {
+      afterTurn(() => {
         this.#sinceTurn = 0;
         this.#turn = undefined;
         resolve();
