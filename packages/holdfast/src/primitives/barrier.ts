@@ -87,8 +87,7 @@ export class Barrier {
 
   /**
    * Breaks the current generation with `HOLDFAST_BROKEN`; the next one begins. Rejects with
-   * `HOLDFAST_MISMATCH` if other parties wait, and with `HOLDFAST_UNCERTAIN` if the store does not
-   * reply.
+   * `HOLDFAST_MISMATCH` if other parties wait, and without a reply as `Latch.reset` does.
    */
   async reset(): Promise<void> {
     const { commands } = this.#core.part(GatePart);

@@ -57,7 +57,7 @@ export class Latch {
    *
    * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, also by a `reset` or `delete`
    * that reaches the store first, `HOLDFAST_MISMATCH` if the key has another count or is a barrier,
-   * `HOLDFAST_UNCERTAIN` if the store does not reply (the call may have counted),
+   * `HOLDFAST_UNCERTAIN` if the store does not reply and the call may have counted,
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    *
    * @param by 1 to 100,000; default 1
@@ -100,8 +100,8 @@ export class Latch {
   /**
    * Begins a new generation without the counts of the current one, whose waiters are rejected with
    * `HOLDFAST_BROKEN`, unless it is open. Two simultaneous resets may begin only one. Rejects with
-   * `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to change the count), and with
-   * `HOLDFAST_UNCERTAIN` if the store does not reply.
+   * `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to change the count), and if the
+   * store does not reply with `HOLDFAST_UNREACHABLE`, or `HOLDFAST_UNCERTAIN` if it may be reset.
    */
   async reset(): Promise<void> {
     const { commands } = this.#core.part(GatePart);
@@ -114,8 +114,7 @@ export class Latch {
    * Deletes the latch; its waiters are rejected with `HOLDFAST_BROKEN`, unless it is open. The key
    * is then unused: the next call creates a latch with its own count, or a barrier. Late callers of
    * an open latch wait again. Two simultaneous deletions delete once. Rejects with
-   * `HOLDFAST_MISMATCH` if the key is a barrier, with `HOLDFAST_UNCERTAIN` if the store does not
-   * reply, and as `count` does.
+   * `HOLDFAST_MISMATCH` if the key is a barrier, and if the store does not reply as `reset` does.
    */
   async delete(): Promise<void> {
     const { commands } = this.#core.part(GatePart);

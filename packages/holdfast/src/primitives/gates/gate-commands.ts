@@ -3,11 +3,9 @@
  * answers.
  */
 import type { BreakReason, GateCommand, GateReply, GateStatus } from '../../engine/commands.js';
-import type { HoldfastError } from '../../base/errors.js';
 import type { Settings } from '../../base/options.js';
 import type { Requests } from '../../store/requests.js';
-import * as failures from '../../acquire/failures.js';
-import { broken, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import { broken, gateClosed, otherGate, uncertain } from './gate-failures.js';
 import type { GateSubject } from './gate-waiter.js';
 import { retryUntilAnswered } from './retry.js';
 
@@ -31,16 +29,13 @@ export class GateCommands {
     const { fate, count, missing } = status;
     // a barrier without arrivals accepts any count
     const suits = count === subject.count || (subject.kind === 'barrier' && missing === count);
-    if (fate !== 'unknown' && !suits) throw otherGate(subject.key, { kind: subject.kind, count });
+    if (fate !== 'unknown' && !suits) throw otherGate(subject, { kind: subject.kind, count });
     return status;
   }
 
-  lookAtAny({ key, kind, ttl, retention }: GateSubject): Promise<GateStatus> {
-    const gate = { key, kind, count: 0, generation: 0, ttl, retention };
-    return this.#ask(
-      { op: 'watch', ...gate, ids: [], channel: '', token: '' },
-      failures.unreachable,
-    );
+  lookAtAny(subject: GateSubject): Promise<GateStatus> {
+    const gate = { ...subject, count: 0, generation: 0 };
+    return this.#ask(subject, { op: 'watch', ...gate, ids: [], channel: '', token: '' });
   }
 
   async missing(subject: GateSubject): Promise<number> {
@@ -54,7 +49,8 @@ export class GateCommands {
     generation: number,
     reason: BreakReason,
   ): Promise<GateStatus> {
-    return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
+    const command = { op: 'endGeneration', ...subject, generation, reason } as const;
+    return this.#ask(subject, command, `it may have been ${reason}`);
   }
 
   async withdraw(subject: GateSubject, generation: number): Promise<void> {
@@ -84,10 +80,8 @@ export class GateCommands {
     this.#stopped = true;
   }
 
-  async #ask(
-    command: GateCommand,
-    unanswered: (key: string, cause: unknown) => HoldfastError,
-  ): Promise<GateStatus> {
+  /** @param doubt what the store may have done, if it does not answer */
+  async #ask(subject: GateSubject, command: GateCommand, doubt?: string): Promise<GateStatus> {
     const { key } = command;
     if (this.#closed) throw gateClosed(key);
     let silent = false;
@@ -101,10 +95,10 @@ export class GateCommands {
         patience: this.#parts.settings.unreachableAfter,
       });
     } catch (error) {
-      throw silent ? unanswered(key, error) : error;
+      throw silent && doubt !== undefined ? uncertain(key, error, doubt) : error;
     }
     if (reply === undefined) throw gateClosed(key);
-    if (reply.status === 'other') throw otherGate(key, reply);
+    if (reply.status === 'other') throw otherGate(subject, reply);
     return reply;
   }
 }

@@ -26,11 +26,21 @@ export function broken(kind: GateKind, key: string, reason: BreakReason | ''): H
   return new HoldfastError('HOLDFAST_BROKEN', message, { key });
 }
 
-export function otherGate(key: string, reply: Pick<GateOther, 'kind' | 'count'>): HoldfastError {
-  const what = reply.kind === 'latch' ? 'a latch with the count' : 'a barrier with parties:';
-  const message = `Holdfast: ${quote(key)} was refused: it is in use as ${what} ${reply.count}`;
-  const option = reply.kind === 'latch' ? 'count' : 'parties';
+type Gate = Pick<GateOther, 'kind' | 'count'>;
+
+export function otherGate(
+  { key, ...asked }: Gate & { readonly key: string },
+  agreed: Gate,
+): HoldfastError {
+  const kinds = `is in use as ${textOf(agreed)}, and was requested as ${textOf(asked)}`;
+  const option = asked.kind === 'latch' ? 'count' : 'parties';
+  const message = `Holdfast: ${quote(key)} ${kinds}`;
   return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
+}
+
+function textOf({ kind, count }: Gate): string {
+  if (kind === 'latch') return `a latch with the count ${count}`;
+  return `a barrier with ${count === 1 ? '1 party' : `${count} parties`}`;
 }
 
 export function endOfWait({ subject, trouble, request }: GateWaiter): HoldfastError {
@@ -43,8 +53,12 @@ function notOpened(key: string, wait: number): HoldfastError {
   return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
 }
 
-export function mayHaveCounted(key: string, cause: unknown): HoldfastError {
-  const message = `Holdfast: no answer for ${quote(key)}; the arrival may have counted`;
+export function uncertain(
+  key: string,
+  cause: unknown,
+  what = 'the arrival may have counted',
+): HoldfastError {
+  const message = `Holdfast: no answer for ${quote(key)}; ${what}`;
   return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
 }
 

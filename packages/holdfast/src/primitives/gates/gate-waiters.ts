@@ -23,7 +23,7 @@ import type { HoldfastError } from '../../base/errors.js';
 import type { Settings } from '../../base/options.js';
 import type { Requests } from '../../store/requests.js';
 import * as failures from '../../acquire/failures.js';
-import { broken, endOfWait, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import { broken, endOfWait, gateClosed, otherGate, uncertain } from './gate-failures.js';
 import { GateAddress, NOWHERE } from './gate-address.js';
 import type { GateCommands } from './gate-commands.js';
 import { GateQueue } from './gate-queue.js';
@@ -124,7 +124,7 @@ export class GateWaiters {
     } catch (error) {
       asked();
       const counted = waiter.doubtful && !waiter.request.waits;
-      this.#giveUp(waiter, counted ? mayHaveCounted(key, error) : (error as HoldfastError));
+      this.#giveUp(waiter, counted ? uncertain(key, error) : (error as HoldfastError));
     }
   }
 
@@ -151,7 +151,7 @@ export class GateWaiters {
     waiter.hear(this.#clock.now());
     if (reply.status === 'other') {
       this.#end(waiter);
-      waiter.fail(otherGate(key, reply));
+      waiter.fail(otherGate(waiter.subject, reply));
       return;
     }
     if (waiter.candidate !== 0) return this.#compared(waiter, reply);
@@ -173,7 +173,7 @@ export class GateWaiters {
       if (reply.rank >= 0 || reply.generation === reply.current) return true;
       if (waiter.doubtful && !reply.sure) {
         this.#end(waiter);
-        waiter.fail(mayHaveCounted(waiter.subject.key, undefined));
+        waiter.fail(uncertain(waiter.subject.key, undefined));
         return false;
       }
       // its generation ended without it; a party in excess waits for the next
@@ -285,7 +285,7 @@ export class GateWaiters {
       if (waiter.settled) continue;
       waiter.hear(this.#clock.now() + line.rest);
       waiter.channel = address.channel;
-      if (reply.status === 'other') this.#giveUp(waiter, otherGate(subject.key, reply));
+      if (reply.status === 'other') this.#giveUp(waiter, otherGate(waiter.subject, reply));
       else if (reply.fate !== 'closed') this.#ended(waiter, reply);
       else if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
     }
