@@ -8,7 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { checkKey } from './base/checks.js';
-import { portFor, type RedisClient } from './store/clients/detect.js';
+import { portOfOption, type RedisClient } from './store/clients/detect.js';
 import { badOption, HoldfastError } from './base/errors.js';
 
 export type { RedisClient } from './store/clients/detect.js';
@@ -99,8 +99,8 @@ export function fragment<Result>(
 
 /** The metadata of a stored object. */
 export interface StoredObject {
-  /** As the store gives it. */
-  readonly etag: string;
+  /** As the store gives it; an object without one is refused. */
+  readonly etag: string | undefined;
   /** The fence as `put` wrote it; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;
 }
@@ -137,6 +137,11 @@ const PUTS = 100;
  */
 export async function fencedPut(object: FencedObject, fence: number): Promise<boolean> {
   checkFence(fence);
+  for (const name of ['head', 'put'] as const) {
+    if (typeof object?.[name] !== 'function') {
+      throw badOption('object', 'an object with the functions head and put', object);
+    }
+  }
   for (let count = 0; count < PUTS; count++) {
     const stored = await object.head();
     if (seen(stored?.fence) > fence) return false;
@@ -144,7 +149,8 @@ export async function fencedPut(object: FencedObject, fence: number): Promise<bo
     if (stored !== undefined && !isText(stored.etag)) {
       throw badOption('etag', 'the ETag of the object, which head() reads', stored.etag);
     }
-    const condition: PutCondition = stored ? { ifMatch: stored.etag } : { ifNoneMatch: '*' };
+    const { etag = '' } = stored ?? {};
+    const condition: PutCondition = stored ? { ifMatch: etag } : { ifNoneMatch: '*' };
     if (await object.put(condition, `${fence}`)) return true;
   }
   const message = `Holdfast: the store refused ${PUTS} conditional writes, the last one too`;
@@ -191,7 +197,7 @@ export async function fencedSet(
   checkKey(key);
   if (typeof value !== 'string') throw badOption('value', 'a string', value);
   checkFence(fence);
-  const port = portFor(client);
+  const port = portOfOption(client, 'client');
   try {
     const proof = randomBytes(6).toString('hex');
     const reply = await port.eval(FENCED_SET, [key], [value, `${fence}`, proof]);

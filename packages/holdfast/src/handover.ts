@@ -108,17 +108,18 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Lea
  * wake no waiter after one of this instance.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
- * answer, `HOLDFAST_CLOSED` if `holdfast` closes meanwhile, which leaves the lease as it is, and
+ * answer, `HOLDFAST_CLOSED` if `holdfast` closes meanwhile (the lease stays), and
  * `HOLDFAST_BAD_OPTION` if the text is not of this version, or of a leader's term.
+ * @typeParam L the class of the lease, which is not checked
  */
-export async function adopt(
+export async function adopt<L extends Lease | MultiLease = Lease>(
   holdfast: HoldfastCore,
   text: string,
   options: AdoptOptions = {},
-): Promise<Lease | MultiLease> {
+): Promise<L> {
   const parsed = parse(text);
   if (isTerm(parsed)) throw badOption('text', 'a lease; adoptLeadership() takes a term', text);
-  return adoptAll(coreOf(holdfast), parsed, text, options);
+  return adoptAll(coreOf(holdfast), parsed, text, options) as Promise<L>;
 }
 
 /**

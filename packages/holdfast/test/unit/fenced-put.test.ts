@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { compileFunction } from 'node:vm';
 import { expect, it } from 'vitest';
-import { fencedPut, type PutCondition } from '../../src/fence.js';
+import { fencedPut, fencedSet, type PutCondition } from '../../src/fence.js';
 
 /** Writes to an object with this ETag. Resolves to the conditions of the writes. */
 async function conditions(etag: unknown): Promise<PutCondition[]> {
   const seen: PutCondition[] = [];
-  const head = async () => ({ etag: etag as string, fence: 1 });
+  const head = async () => ({ etag: etag as string | undefined, fence: 1 });
   const put = async (condition: PutCondition): Promise<boolean> => seen.push(condition) > 0;
   await fencedPut({ head, put }, 2);
   return seen;
@@ -43,6 +43,23 @@ it.each(BAD.map((fence) => [fence]))(
 it.each([undefined, 0, 1, '0', '1', '01'])('the stored fence %j is one', async (fence) => {
   const head = async () => ({ etag: '"a"', fence });
   expect(await fencedPut({ head, put: async () => true }, 1)).toBe(true);
+});
+
+it.each([{}, null, { head: async () => undefined }])(
+  'the object %j without its functions is refused',
+  async (object) => {
+    await expect(fencedPut(object as never, 1)).rejects.toMatchObject({
+      code: 'HOLDFAST_BAD_OPTION',
+      option: 'object',
+    });
+  },
+);
+
+it.each([{}, undefined, 'redis://a'])('the client %j is refused', async (client) => {
+  await expect(fencedSet(client as never, 'k', 'v', 1)).rejects.toMatchObject({
+    code: 'HOLDFAST_BAD_OPTION',
+    option: 'client',
+  });
 });
 
 interface PutInput {

@@ -1,8 +1,8 @@
 /** The formats of the other libraries, as their released versions read and write them. */
 import { checkKey } from '../../base/checks.js';
-import { portFor, type RedisClient } from '../../store/clients/detect.js';
+import { portOfOption, type RedisClient } from '../../store/clients/detect.js';
 import type { ClientPort } from '../../store/clients/port.js';
-import { badOption, HoldfastError } from '../../base/errors.js';
+import { badOption } from '../../base/errors.js';
 import { type LockFormat, OldLock } from './old-lock.js';
 
 /** `SET key value NX PX ttl`, with the holder's value. */
@@ -69,12 +69,5 @@ export function redisson(client: RedisClient, name: string): OldLock {
 function portsOf(clients: RedisClient | readonly RedisClient[]): ClientPort[] {
   const all = Array.isArray(clients) ? (clients as readonly RedisClient[]) : [clients];
   if (all.length === 0) throw badOption('clients', 'one client or more', clients);
-  return all.map((client) => {
-    try {
-      return portFor(client);
-    } catch (cause) {
-      const message = `Holdfast: ${cause instanceof Error ? cause.message : String(cause)}`;
-      throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'clients', cause });
-    }
-  });
+  return all.map((client) => portOfOption(client, 'clients'));
 }
