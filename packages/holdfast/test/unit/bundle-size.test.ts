@@ -1,4 +1,5 @@
 /** How much of the library a bundled program carries. It bundles `dist`, so build first. */
+import { readFileSync } from 'node:fs';
 import { BUNDLES, type BundleSize, bundleSize, sizeProblems } from 'holdfast-testkit';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -24,6 +25,26 @@ describe.each(NAMES)('the bundle %s', (name) => {
     expect(modules).toContain('acquire/core.js');
     expect(modules.filter((path) => path.startsWith('/') || /assertions/.test(path))).toEqual([]);
   });
+});
+
+/** The figures of the README, in KB, which differ by more than 3 % from these sizes. */
+function wrongFigures(page: string, { mutex, whole }: Record<'mutex' | 'whole', number>): string[] {
+  const text = /carries (\d+) KB after compression; `Holdfast` carries (\d+) KB/.exec(page);
+  return [mutex, whole].flatMap((size, at) => {
+    const figure = Number(text?.[at + 1]);
+    const measured = size / 1024;
+    const isRight = Math.abs(figure / measured - 1) <= 0.03;
+    return isRight ? [] : [`${figure} KB, measured are ${measured.toFixed(1)}`];
+  });
+}
+
+it('the README has the measured sizes, to 3 %', () => {
+  const page = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+  const [mutex, whole] = [sizes.mutex.compressed, sizes.whole.compressed];
+  expect(wrongFigures(page, { mutex, whole })).toEqual([]);
+  // a control
+  expect(wrongFigures(page, { mutex: 1.05 * mutex, whole: 0.9 * whole })).toHaveLength(2);
+  expect(wrongFigures('', { mutex, whole })).toHaveLength(2);
 });
 
 it.each(['whole', 'redis'] as const)(
