@@ -13,22 +13,22 @@ describe('HOLDFAST_MISMATCH', () => {
     [
       () => holdfast.latch('latch', { count: 5 }).await({ wait: 0 }),
       'count',
-      'a latch with the count 2, and was requested as a latch with the count 5',
+      'a latch (count 2), and was requested as a latch (count 5)',
     ],
     [
       () => holdfast.latch('latch', { count: 5 }).count(),
       'count',
-      'a latch with the count 2, and was requested as a latch with the count 5',
+      'a latch (count 2), and was requested as a latch (count 5)',
     ],
     [
       () => holdfast.barrier('latch', { parties: 7 }).await({ wait: 0 }),
       'parties',
-      'a latch with the count 2, and was requested as a barrier with 7 parties',
+      'a latch (count 2), and was requested as a barrier (parties 7)',
     ],
     [
       () => holdfast.barrier('latch', { parties: 1 }).waiting(),
       'parties',
-      'a latch with the count 2, and was requested as a barrier with 1 party',
+      'a latch (count 2), and was requested as a barrier (parties 1)',
     ],
   ];
 

@@ -28,20 +28,15 @@ export function broken(kind: GateKind, key: string, reason: BreakReason | ''): H
 
 type Gate = Pick<GateOther, 'kind' | 'count'>;
 
-export function otherGate(
-  { key, ...asked }: Gate & { readonly key: string },
-  agreed: Gate,
-): HoldfastError {
+export function otherGate(asked: Gate & { readonly key: string }, agreed: Gate): HoldfastError {
+  const { key, kind } = asked;
   const kinds = `is in use as ${textOf(agreed)}, and was requested as ${textOf(asked)}`;
-  const option = asked.kind === 'latch' ? 'count' : 'parties';
-  const message = `Holdfast: ${quote(key)} ${kinds}`;
-  return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
+  const about = { key, option: NUMBER[kind] };
+  return new HoldfastError('HOLDFAST_MISMATCH', `Holdfast: ${quote(key)} ${kinds}`, about);
 }
 
-function textOf({ kind, count }: Gate): string {
-  if (kind === 'latch') return `a latch with the count ${count}`;
-  return `a barrier with ${count === 1 ? '1 party' : `${count} parties`}`;
-}
+const NUMBER = { latch: 'count', barrier: 'parties' } as const;
+const textOf = ({ kind, count }: Gate): string => `a ${kind} (${NUMBER[kind]} ${count})`;
 
 export function endOfWait({ subject, trouble, request }: GateWaiter): HoldfastError {
   if (trouble !== undefined) return unreachable(subject.key, trouble);
