@@ -1,4 +1,5 @@
 /** The handler: a web-standard `Request` in, a `Response` out. */
+import { badOption, flagOption, knownOptions, wholeOption } from 'holdfast/register';
 import {
   type Access,
   type Authorize,
@@ -64,16 +65,27 @@ const NOT_LOCAL =
 const WARNING_MS = 60_000;
 const NOT_AUTHORIZED = 'The option "authorize" of this view has refused the request.\n';
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof DashboardOptions>([
+  ...(['authorize', 'localWrites', 'basePath', 'every', 'maxPages'] as const),
+]);
+
+/** @throws HOLDFAST_BAD_OPTION if an argument is not valid */
 export function dashboard(holdfast: Watched, options: DashboardOptions = {}): Dashboard {
-  const { authorize, every = 0, maxPages = 50 } = options;
+  if (typeof holdfast?.forceRelease !== 'function') {
+    throw badOption('holdfast', 'an instance of Holdfast', holdfast);
+  }
+  knownOptions('options', options, OPTIONS);
+  const { authorize, every = 0, basePath = '' } = options;
   if (authorize !== undefined && typeof authorize !== 'function') {
-    throw new TypeError('holdfast-dashboard: option "authorize" must be a function');
+    throw badOption('authorize', 'a function', authorize);
   }
-  if (!Number.isInteger(maxPages) || maxPages < 1) {
-    throw new TypeError('holdfast-dashboard: option "maxPages" must be an integer of 1 or more');
+  flagOption('localWrites', options.localWrites, false);
+  if (typeof basePath !== 'string' || !/^(\/|$)/u.test(basePath)) {
+    throw badOption('basePath', 'a path that begins with "/"', basePath);
   }
+  const maxPages = wholeOption('maxPages', options.maxPages, 50, 1, Number.MAX_SAFE_INTEGER);
   if (!Number.isFinite(every) || every < 0) {
-    throw new TypeError('holdfast-dashboard: option "every" must be a number of 0 or more');
+    throw badOption('every', 'a number of milliseconds, 0 or more', every);
   }
   const view = new View(holdfast, options, maxPages);
   return {

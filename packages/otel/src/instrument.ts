@@ -1,6 +1,7 @@
 /** Observes one instance of Holdfast. */
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api';
 import type { KeyStats, LockInfo } from 'holdfast';
+import { badOption, flagOption, knownOptions, wholeOption } from 'holdfast/register';
 import { limited, type LockName, lockName } from './lock-name.js';
 import { measure } from './metrics.js';
 import { traceLocks } from './spans.js';
@@ -35,12 +36,29 @@ const NAME = 'holdfast';
 const NAMES_MAX = 100;
 const HOLDER_AFTER_MS = 100;
 
-/** Begins to observe. Returns a function that ends it; call it before `holdfast.close()`. */
+const OPTIONS: ReadonlySet<string> = new Set<keyof InstrumentOptions>([
+  ...(['lockName', 'maxLockNames', 'meter', 'tracer', 'holderAfter'] as const),
+  'requireParentSpan',
+]);
+
+/**
+ * Begins to observe. Returns a function that ends it; call it before `holdfast.close()`.
+ * @throws HOLDFAST_BAD_OPTION if an argument is not valid
+ */
 export function instrument(holdfast: Instrumented, options: InstrumentOptions = {}): () => void {
-  const { maxLockNames = NAMES_MAX, holderAfter = HOLDER_AFTER_MS } = options;
+  if (typeof holdfast?.statsByKey !== 'function') {
+    throw badOption('holdfast', 'an instance of Holdfast', holdfast);
+  }
+  knownOptions('options', options, OPTIONS);
+  const names = wholeOption('maxLockNames', options.maxLockNames, NAMES_MAX, 0, 1_000_000);
+  const { holderAfter = HOLDER_AFTER_MS, lockName: name = lockName } = options;
+  if (typeof holderAfter !== 'number' || !(holderAfter >= 0)) {
+    throw badOption('holderAfter', 'a number of milliseconds, 0 or more', holderAfter);
+  }
+  if (typeof name !== 'function') throw badOption('lockName', 'a function', name);
+  const requireParentSpan = flagOption('requireParentSpan', options.requireParentSpan, false);
   const { meter = metrics.getMeter(NAME), tracer = trace.getTracer(NAME) } = options;
-  const nameOf = limited(options.lockName ?? lockName, maxLockNames);
-  const { requireParentSpan = false } = options;
+  const nameOf = limited(name, names);
   const stops = [
     measure(holdfast, meter, nameOf),
     traceLocks(holdfast, { tracer, nameOf, holderAfter, requireParentSpan }),

@@ -9,6 +9,7 @@ const WORD = /^\p{L}[\p{L}_.-]{0,39}$/u;
 const ID = '{id}';
 /** Replaces all names after the first ones. */
 const OTHER = '{other}';
+const FAILED = `holdfast-otel: the option "lockName" failed, so the name is ${OTHER}`;
 /** How many keys are kept with their names. */
 const LATEST = 1000;
 
@@ -23,14 +24,28 @@ export function lockName(key: string): string {
 }
 
 /**
- * Limits the number of names: after `most` different ones, further ones become `{other}`. The names
- * of the latest keys are kept, because an acquisition with its release asks several times.
+ * Limits the number of names: after `most` different ones, further ones become `{other}`, and so
+ * does a key for which `name` throws or gives no text: that is told once. The names of the latest
+ * keys are kept, because an acquisition with its release asks several times.
  */
 export function limited(name: LockName, most: number): LockName {
   const known = new Set<string>();
   const latest = new Map<string, string>();
+  let told = false;
+  const given = (key: string): string | undefined => {
+    try {
+      const found: unknown = name(key);
+      if (typeof found === 'string') return found;
+      throw new TypeError(`it returned ${typeof found}, not a string`);
+    } catch (error) {
+      if (!told) process.emitWarning(`${FAILED}: ${String(error)}`, { code: 'HOLDFAST_LOCK_NAME' });
+      told = true;
+      return undefined;
+    }
+  };
   const find = (key: string): string => {
-    const found = name(key);
+    const found = given(key);
+    if (found === undefined) return OTHER;
     if (known.has(found)) return found;
     if (known.size >= most) return OTHER;
     known.add(found);

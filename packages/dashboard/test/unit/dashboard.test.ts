@@ -74,6 +74,20 @@ describe('`authorize`', () => {
   });
 });
 
+it.each([
+  ['authorise', { authorise: () => 'write' }],
+  ['basePath', { basePath: 'ops/locks' }],
+  ['localWrites', { localWrites: 'yes' }],
+])('a wrong option is refused: %s', (option, options) => {
+  const refused = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option });
+  expect(() => dashboard(holdfast, options as object)).toThrow(refused);
+});
+
+it.each([[undefined], [{}]])('an instance is needed, not %j', (instance) => {
+  const refused = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option: 'holdfast' });
+  expect(() => dashboard(instance as never)).toThrow(refused);
+});
+
 describe('the page', () => {
   it('has no remote or inline parts, and a policy that forbids them', async () => {
     const { url } = await views.start();
