@@ -1,7 +1,8 @@
 /**
  * Tells other programs over HTTP which machine leads.
  *
- *     GET /         { "name", "leads", "leader": { "host", "pid", "label", "term", "ledFor" } }
+ *     GET /         { "name", "leads", "leader", "reachable" }; the leader is null or has
+ *                   { "id", "term", "label", "host", "pid", "ledFor" }
  *     GET /leads    200 if this process leads, 503 otherwise: for a load balancer or a probe
  *     GET /events   the same object as /, as server-sent events: at once, and after each change;
  *                   503 for more than 100 listeners
@@ -32,6 +33,8 @@ class Board {
   readonly #name: string;
   readonly #listeners = new Set<ServerResponse>();
   #leader: Leader | null = null;
+  /** When the leader was looked at. */
+  #seenAt = 0;
   #reachable = true;
   leads = false;
 
@@ -41,7 +44,9 @@ class Board {
 
   get text(): string {
     const { leads } = this;
-    const leader = this.#leader;
+    const seen = this.#leader;
+    const since = Math.round(performance.now() - this.#seenAt);
+    const leader = seen && { ...seen, ledFor: seen.ledFor + since };
     return toJson({ name: this.#name, leads, leader, reachable: this.#reachable });
   }
 
@@ -49,6 +54,7 @@ class Board {
   see(leader: Leader | null | undefined): void {
     const [before, reachable] = [this.#leader?.term, this.#reachable];
     this.#leader = leader ?? null;
+    this.#seenAt = performance.now();
     this.#reachable = leader !== undefined;
     if (before !== this.#leader?.term || reachable !== this.#reachable) this.tell();
   }

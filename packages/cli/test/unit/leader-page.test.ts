@@ -1,6 +1,6 @@
 /** The page that tells who leads, and pages that do not read it. */
 import { get, type IncomingMessage } from 'node:http';
-import { Holdfast, memory } from 'holdfast';
+import { Holdfast, type Leader, memory } from 'holdfast';
 import { until } from 'holdfast-testkit';
 import { afterEach, expect, it } from 'vitest';
 import { type LeaderPage, serveLeader } from '../../src/leader-page.js';
@@ -12,8 +12,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function serve(name: string): Promise<LeaderPage> {
-  const holdfast = new Holdfast(memory());
+async function serve(name: string, holdfast = new Holdfast(memory())): Promise<LeaderPage> {
   const page = await serveLeader(holdfast, name, ADDRESS);
   stops.push(() => holdfast.close({ grace: 0 }), page.close);
   return page;
@@ -48,4 +47,18 @@ it('closes a listener that does not read', async () => {
     response.resume().pause();
     return !open;
   });
+});
+
+it('has the age of the term at the time of the request', async () => {
+  const holdfast = new Holdfast(memory());
+  const { term } = await holdfast.election('a').campaign();
+  const { url } = await serve('a', holdfast);
+  const ages = new Set<number>();
+  await until(async () => {
+    const { leader } = (await (await fetch(url)).json()) as { leader: Leader | null };
+    if (leader !== null) ages.add(leader.ledFor);
+    return ages.size > 2 && leader?.term === term;
+  });
+  // no change of the leader came between
+  expect([...ages]).toEqual([...ages].sort((a, b) => a - b));
 });
