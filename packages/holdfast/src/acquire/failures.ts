@@ -33,7 +33,7 @@ export interface Place {
 const places = new WeakMap<object, Place>();
 
 export function timedOut(key: string, wait: number, place?: Place): HoldfastError {
-  const message = `Holdfast: ${quote(key)} was not granted within ${wait} ms`;
+  const message = `Holdfast: ${quote(key)} was not granted within ${Math.round(wait)} ms`;
   const error = new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
   if (place !== undefined) places.set(error, place);
   return error;

@@ -7,7 +7,9 @@ const KEY_BYTES_MAX = 1024;
 export const TEXT_MAX = 200;
 
 export function checkOwner(owner: unknown, name = 'owner'): string {
-  return nonEmpty(name, text(name, owner, '', TEXT_MAX));
+  const checked = text(name, owner, '', TEXT_MAX);
+  if (checked === '') throw badOption(name, 'a non-empty string', checked);
+  return checked;
 }
 
 export function checkKey(key: unknown, name = 'key'): string {
@@ -70,11 +72,6 @@ export function text(name: string, value: unknown, fallback: string, max: number
   if (typeof value !== 'string' || value.length > max || /\p{Surrogate}/u.test(value)) {
     throw badOption(name, `well-formed text of at most ${max} characters`, value);
   }
-  return value;
-}
-
-function nonEmpty(name: string, value: string): string {
-  if (value === '') throw badOption(name, 'a non-empty string', value);
   return value;
 }
 

@@ -123,7 +123,7 @@ function show(value: unknown): string {
     return quote(value.replace(/\/\/.*@/s, '//…@'), SHOWN_MAX);
   }
   if (typeof value === 'object' && value !== null) {
-    return Array.isArray(value) ? 'an array' : 'an object';
+    return Array.isArray(value) ? `an array of ${value.length}` : 'an object';
   }
   return typeof value === 'function' ? 'a function' : String(value);
 }

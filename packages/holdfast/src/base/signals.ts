@@ -4,12 +4,10 @@ import { badOption } from './errors.js';
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
     typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
-  if (!Array.isArray(signals) || !signals.every(good)) {
-    throw badOption(
-      'closeOnSignals',
-      'an array of signal names that can be handled, for example SIGTERM',
-      signals,
-    );
+  const bad = Array.isArray(signals) ? signals.filter((one) => !good(one)) : [signals];
+  if (bad.length > 0) {
+    const expected = 'an array of signal names that can be handled, for example SIGTERM';
+    throw badOption('closeOnSignals', expected, bad[0]);
   }
   return signals;
 }

@@ -116,8 +116,7 @@ function acquirersOf(core: Core, targets: readonly (string | PlainMutex)[]): Acq
     acquirers.set(key, acquirer ?? new PlainMutex(core, key, {}).acquirer);
   }
   if (acquirers.size <= ALL_OF_KEYS_MAX) return [...acquirers.values()];
-  const message = `Holdfast: option "keys" must be ${expected}, not ${acquirers.size} of them`;
-  throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'keys' });
+  throw badOption('keys', expected, targets);
 }
 
 /** Equal in all processes: by UTF-16 code units, whatever the locale. */

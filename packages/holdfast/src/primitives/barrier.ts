@@ -36,7 +36,7 @@ export class Barrier {
   #generation = 0;
 
   /** @internal */
-  constructor(core: Core, key: string, options: BarrierOptions) {
+  constructor(core: Core, key: string, options = {} as BarrierOptions) {
     known('options', options, BARRIER);
     const { settings } = core;
     const count = whole('parties', options.parties ?? null, 0, 1, PARTIES_MAX);

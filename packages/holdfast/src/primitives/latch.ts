@@ -36,7 +36,7 @@ export class Latch {
   #generation = 0;
 
   /** @internal */
-  constructor(core: Core, key: string, options: LatchOptions) {
+  constructor(core: Core, key: string, options = {} as LatchOptions) {
     known('options', options, LATCH);
     const count = whole('count', options.count ?? null, 0, 1, COUNT_MAX);
     const ttl = Math.ceil(duration('ttl', options.ttl, HOUR, 10, DAY));

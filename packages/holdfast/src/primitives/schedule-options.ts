@@ -11,7 +11,7 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   readonly atLeast: number;
   /**
    * Ms for which the lock is held at most; then the run's signal aborts. 10 to 86,400,000, and not
-   * below `atLeast`; default 3,600,000.
+   * below `atLeast`; default 3,600,000, or `atLeast`.
    */
   readonly atMost?: number | undefined;
   /**
@@ -66,7 +66,7 @@ export type RunOnceResult<T> =
 
 export const HOUR = 3_600_000;
 
-export function lockOptions({ ttl, label, atMost = HOUR }: ScheduleOptions): LockOptions {
+export function lockOptions({ ttl, label, atMost }: ScheduleOptions): LockOptions {
   const given = { ...(ttl !== undefined && { ttl }), ...(label !== undefined && { label }) };
   return { fair: true, ...given, renew: true, maxHold: atMost };
 }

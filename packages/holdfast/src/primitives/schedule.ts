@@ -31,13 +31,11 @@ export class Schedule {
   #runs: ScheduledRuns | undefined;
 
   /** @internal */
-  constructor(core: Core, key: string, options: ScheduleOptions) {
-    // reported as the missing option in it
-    if (options === undefined) throw badOption('atLeast', 'a number of milliseconds', undefined);
+  constructor(core: Core, key: string, options = {} as ScheduleOptions) {
     known('options', options, SCHEDULE);
     const atLeast = duration('atLeast', options.atLeast, Number.NaN, 0, DAY);
     if (Number.isNaN(atLeast)) throw badOption('atLeast', 'a number of milliseconds', undefined);
-    const atMost = duration('atMost', options.atMost, HOUR, 10, DAY);
+    const atMost = duration('atMost', options.atMost, Math.max(HOUR, atLeast), 10, DAY);
     if (atMost < atLeast) throw badOption('atMost', `at least ${atLeast} (atLeast)`, atMost);
     duration('retention', options.retention, HOUR, 10, DAY);
     if (![undefined, 'keep', 'release'].includes(options.afterFailure)) {
@@ -45,8 +43,8 @@ export class Schedule {
     }
     this.key = key;
     this.#core = core;
-    this.#options = options;
-    checkLockOptions(core.settings, lockOptions(options));
+    this.#options = { ...options, atMost };
+    checkLockOptions(core.settings, lockOptions(this.#options));
   }
 
   /**

@@ -53,9 +53,7 @@ export class Semaphore {
   #acquirer: Acquirer<SemaphoreLease>;
 
   /** @internal */
-  constructor(core: Core, key: string, options: SemaphoreOptions) {
-    // reported as the missing option in it
-    if (options === undefined) checkPermits(undefined);
+  constructor(core: Core, key: string, options = {} as SemaphoreOptions) {
     checkObject('options', options);
     const { permits, onMismatch, ...lockOptions } = options;
     this.key = key;

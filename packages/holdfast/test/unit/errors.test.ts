@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { badOption, HoldfastError, isHoldfastError, unknownOption } from '../../src/base/errors.js';
+import { timedOut } from '../../src/acquire/failures.js';
+import { Holdfast, memory } from '../../src/index.js';
 
 describe('an error', () => {
   const cause = new Error('why');
@@ -45,7 +47,8 @@ it.each([
   ['x'.repeat(100), `"${'x'.repeat(40)}…"`],
   [null, 'null'],
   [undefined, 'undefined'],
-  [[1], 'an array'],
+  [[], 'an array of 0'],
+  [[1], 'an array of 1'],
   [{ a: 1 }, 'an object'],
   [() => 1, 'a function'],
   [Number.NaN, 'NaN'],
@@ -56,6 +59,21 @@ it.each([
   const error = badOption('ttl', 'a number', value);
   expect(error).toMatchObject({ code: 'HOLDFAST_BAD_OPTION', option: 'ttl' });
   expect(error.message).toContain(`Holdfast: option "ttl" must be a number, not ${shown} (see`);
+});
+
+it.each([
+  [() => new Holdfast(memory()).allOf([]), '1 to 10000 keys or mutexes, not an array of 0 ('],
+  [
+    () => new Holdfast(memory(), { closeOnSignals: ['SIGTERM', 'TERM' as 'SIGTERM'] }),
+    'an array of signal names that can be handled, for example SIGTERM, not "TERM" (',
+  ],
+  [() => new Holdfast(memory()).latch('k', undefined as never), '"count" must be'],
+])('an array or a missing number is named, not the object around it (%#)', (call, text) => {
+  expect(call).toThrow(text);
+});
+
+it('a limit of a wait is shown without fractions that clocks add', () => {
+  expect(timedOut('k', 99.995).message).toContain('not granted within 100 ms');
 });
 
 describe('an unknown option', () => {

@@ -23,6 +23,7 @@ describe('refuses bad input at the call', () => {
   const calls: [name: string, call: () => unknown, option: string][] = [
     ['a key', () => open().latch('', { count: 1 }), 'key'],
     ['no count', () => open().latch('k', {} as never), 'count'],
+    ['no options', () => open().latch('k', undefined as never), 'count'],
     ['a count', () => open().latch('k', { count: 100_001 }), 'count'],
     ['a ttl', () => open().latch('k', { count: 1, ttl: 9 }), 'ttl'],
     ['a retention', () => open().latch('k', { count: 1, retention: 2999 }), 'retention'],
@@ -31,6 +32,7 @@ describe('refuses bad input at the call', () => {
     ['a wait', () => latch().await({ wait: -1 }), 'wait'],
     ['a signal', () => latch().await({ signal: 1 as never }), 'signal'],
     ['no parties', () => open().barrier('k', {} as never), 'parties'],
+    ['no options of a barrier', () => open().barrier('k', undefined as never), 'parties'],
     ['parties', () => open().barrier('k', { parties: 1.5 }), 'parties'],
     ['a ttl of a barrier', () => open().barrier('k', { parties: 1, ttl: 1e9 }), 'ttl'],
     ['a wait of a barrier', () => barrier().await({ wait: -1 }), 'wait'],

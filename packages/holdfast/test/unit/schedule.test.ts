@@ -152,6 +152,15 @@ describe('the maximum time', () => {
     expect(await scheduled(options)(open())).toBe(true);
   });
 
+  it('is by default not below the minimum time', async () => {
+    const twoHours = scheduled({ atLeast: 7_200_000 });
+    expect(await twoHours(open())).toBe(true);
+    await clock.advance(7_100_000);
+    expect(await twoHours(open())).toBe(false);
+    await clock.advance(200_000);
+    expect(await twoHours(open())).toBe(true);
+  });
+
   it('may be equal to the minimum time', async () => {
     expect(await twoFire(scheduled({ atLeast: 20_000, atMost: 20_000 }), 19_990, 'exits')).toBe(1);
   });

@@ -38,13 +38,9 @@ export function otherGate(asked: Gate & { readonly key: string }, agreed: Gate):
 const NUMBER = { latch: 'count', barrier: 'parties' } as const;
 const textOf = ({ kind, count }: Gate): string => `a ${kind} (${NUMBER[kind]} ${count})`;
 
-export function endOfWait({ subject, trouble, request }: GateWaiter): HoldfastError {
-  if (trouble !== undefined) return unreachable(subject.key, trouble);
-  return notOpened(subject.key, request.wait);
-}
-
-function notOpened(key: string, wait: number): HoldfastError {
-  const message = `Holdfast: ${quote(key)} did not open within ${wait} ms`;
+export function endOfWait({ subject: { key }, trouble, request }: GateWaiter): HoldfastError {
+  if (trouble !== undefined) return unreachable(key, trouble);
+  const message = `Holdfast: ${quote(key)} did not open within ${request.wait} ms`;
   return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
 }
 

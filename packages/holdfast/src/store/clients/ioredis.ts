@@ -1,6 +1,7 @@
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { connectionOf, ioredisState } from './ioredis-state.js';
+import { placeOf } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import { posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
@@ -77,7 +78,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
 
     delay() {
       const command = blockingCommand(client);
-      if (command === undefined) return 'the client is connected';
+      if (command === undefined) return `the client is connected (${placeOf(address)})`;
       return `the client waits for the reply to ${command}, ${OWN_CLIENT}`;
     },
 

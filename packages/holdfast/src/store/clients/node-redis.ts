@@ -1,7 +1,7 @@
 import { attempt, OWN_CLIENT, prefixOf, scanPage, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
-import { notReady } from './state.js';
+import { notReady, placeOf } from './state.js';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
 
 /**
@@ -78,8 +78,10 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
 
     // the client does not show it
     blockedBy: () => undefined,
-    delay: () =>
-      `the client is connected; a blocking command (BLPOP) would be one reason: ${OWN_CLIENT}`,
+    delay() {
+      const state = `the client is connected (${placeOf(client.options?.socket)})`;
+      return `${state}; a blocking command (BLPOP) would be one reason: ${OWN_CLIENT}`;
+    },
 
     state() {
       const { isOpen, isReady } = client as { isOpen?: boolean; isReady?: boolean };

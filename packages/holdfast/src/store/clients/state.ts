@@ -37,10 +37,14 @@ interface Address {
 const NO_TLS = '; it uses TLS: if the port of the server does not, neither side says so';
 
 export function notReady(client: object, state: string, address: unknown): string {
-  const { host = '127.0.0.1', path, port = 6379, tls } = (address ?? {}) as Address;
-  const place = path ?? `${host}:${port}`;
+  const { tls } = (address ?? {}) as Address;
   const last = lastErrors.get(client);
   const silent = tls === undefined || tls === false ? '' : NO_TLS;
   const why = last === undefined ? silent : `, its last error is: ${last}`;
-  return `the client is ${state} (${place})${why}`;
+  return `the client is ${state} (${placeOf(address)})${why}`;
+}
+
+export function placeOf(address: unknown): string {
+  const { host = '127.0.0.1', path, port = 6379 } = (address ?? {}) as Address;
+  return path ?? `${host}:${port}`;
 }
