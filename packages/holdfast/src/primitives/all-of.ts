@@ -98,7 +98,7 @@ export class AllOf {
     // all are checked before the first request
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
     const limits = terms[0] as ResolvedAcquireOptions;
-    return acquireAll(this.#core.clock, this.#acquirers, all, limits);
+    return acquireAll(this.#core, this.#acquirers, all, limits);
   }
 }
 

@@ -160,8 +160,8 @@ export class Election {
     known('options', options, OBSERVE);
     const every = duration('every', options.every, 1000, 10, DAY);
     const signal = checkSignal(options.signal);
-    const observers = this.#observers;
-    return watchLeader(this.#core, () => this.leader(), { every, signal, observers });
+    const watching = { every, signal, observers: this.#observers };
+    return watchLeader(this.#core, this.key, () => this.leader(), watching);
   }
 
   async leader(): Promise<Leader | null> {
@@ -210,8 +210,10 @@ export class Election {
 
 function wasCausedBy({ aborted, reason }: AbortSignal, error: unknown): boolean {
   if (!aborted) return false;
-  if (error === reason || (error instanceof Error && error.name === 'AbortError')) return true;
-  return isHoldfastError(error, 'HOLDFAST_ABORTED') && error.cause === reason;
+  const cause = isHoldfastError(error, 'HOLDFAST_ABORTED') ? error.cause : error;
+  // `includes` also finds NaN
+  if ([error, cause].includes(reason)) return true;
+  return error instanceof Error && error.name === 'AbortError';
 }
 
 function leaderOf({ id, fence, label, host, pid, heldFor }: HolderInfo): Leader {

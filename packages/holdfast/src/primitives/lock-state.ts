@@ -1,4 +1,4 @@
-import { aborted, onAbort } from '../base/abort.js';
+import { unlessAborted } from '../base/abort.js';
 import * as failures from '../acquire/failures.js';
 import type { Core } from '../acquire/core.js';
 import { isHoldfastError } from '../base/errors.js';
@@ -11,6 +11,21 @@ const SHOWN_MAX = 1000;
 
 export function stateOf(core: Core, key: string, limit = 1): Promise<InspectReply> {
   return ask(core, { op: 'inspect', key, limit });
+}
+
+/** An abort or a close does not wait for a silent server. */
+export function unlessEnded<T>(
+  core: Core,
+  key: string,
+  signal: AbortSignal | undefined,
+  call: () => Promise<T>,
+): Promise<T> {
+  const closed = (): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const unhook = core.onClose(() => reject(failures.closed(key)));
+      if (!core.closing) call().finally(unhook).then(resolve, reject);
+    });
+  return unlessAborted({ signal }, closed, key);
 }
 
 export async function placeOf(core: Core, key: string): Promise<number | null> {
@@ -34,33 +49,31 @@ export async function poll(
 ): Promise<boolean> {
   const { wait, signal } = checkAwait(options);
   const { clock, settings } = core;
-  const until = clock.now() + wait;
   let answered = clock.now();
+  const until = answered + wait;
   const pause = new Pause(clock);
-  let isClosed = false;
-  const unhook = core.onClose(() => {
-    isClosed = true;
-    pause.wake();
-  });
-  const unfollow = signal && onAbort(signal, () => pause.wake());
-  try {
-    for (;;) {
-      if (isClosed) throw failures.closed(key);
-      if (signal?.aborted) throw aborted(key, signal.reason);
+  let ended = false;
+  const look = async (): Promise<boolean> => {
+    while (!ended) {
       const state = await stateOf(core, key).catch((error: unknown) => {
-        const now = clock.now();
-        const isOver = now >= until || now - answered >= settings.unreachableAfter;
+        const isOver = clock.now() >= Math.min(until, answered + settings.unreachableAfter);
         if (isOver || !isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) throw error;
       });
-      if (state !== undefined && enough(state)) return true;
-      const now = clock.now();
-      if (state !== undefined) answered = now;
-      const left = until - now;
-      if (left <= 0) return false;
+      if (ended) break;
+      if (state !== undefined) {
+        if (enough(state)) return true;
+        answered = clock.now();
+      }
+      const left = until - clock.now();
+      if (left <= 0) break;
       await pause.for(Math.min(settings.claimWindow / 4, left));
     }
+    return false;
+  };
+  try {
+    return await unlessEnded(core, key, signal, look);
   } finally {
-    unhook();
-    unfollow?.();
+    ended = true;
+    pause.wake();
   }
 }

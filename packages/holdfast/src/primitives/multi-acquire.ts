@@ -14,7 +14,7 @@
  * requests without a reply.
  */
 import { aborted, onAbort } from '../base/abort.js';
-import type { Clock } from '../base/clock.js';
+import type { Core } from '../acquire/core.js';
 import { HoldfastError, isHoldfastError } from '../base/errors.js';
 import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../base/options.js';
@@ -46,7 +46,7 @@ export async function acquireAll(
 }
 
 export class MultiAcquire {
-  readonly #clock: Clock;
+  readonly #core: Core;
   readonly #acquirers: readonly Acquirer<Lease>[];
   readonly #options: AcquireOptions;
   readonly #bounds: MultiAcquireLimits;
@@ -59,20 +59,28 @@ export class MultiAcquire {
 
   /** @param acquirers in the global order, each once */
   constructor(
-    clock: Clock,
+    core: Core,
     acquirers: readonly Acquirer<Lease>[],
     options: AcquireOptions,
     bounds: MultiAcquireLimits,
   ) {
-    this.#clock = clock;
+    this.#core = core;
     this.#acquirers = acquirers;
     this.#options = { ...options, signal: this.#end.signal };
     this.#bounds = bounds;
   }
 
   async take(): Promise<MultiAcquired | null> {
-    this.#until = this.#clock.now() + this.#bounds.wait;
-    const unbound = this.#bind();
+    this.#until = this.#core.clock.now() + this.#bounds.wait;
+    const { signal } = this.#bounds;
+    const abort = (): void => this.#end.abort(aborted(this.#next, signal?.reason));
+    if (signal?.aborted) abort();
+    const unfollow = signal && onAbort(signal, abort);
+    const unhook = this.#core.onClose(() => {
+      this.#end.abort(failures.closed(this.#next));
+      // before the close ends them: no caller has these
+      this.#release();
+    });
     try {
       if (!(await this.#takeAll())) return null;
       this.#check();
@@ -82,7 +90,8 @@ export class MultiAcquire {
       this.#release();
       throw failures.atCaller(aborted ? reason : error);
     } finally {
-      unbound();
+      unfollow?.();
+      unhook();
     }
   }
 
@@ -141,7 +150,7 @@ export class MultiAcquire {
   }
 
   get #left(): number {
-    return this.#until - this.#clock.now();
+    return this.#until - this.#core.clock.now();
   }
 
   #mayWait(error: unknown): boolean {
@@ -167,13 +176,6 @@ export class MultiAcquire {
 
   #release(): void {
     for (const lease of this.#leases) void quietly(lease.release());
-  }
-
-  #bind(): () => void {
-    const { signal } = this.#bounds;
-    const abort = (): void => this.#end.abort(aborted(this.#next, signal?.reason));
-    if (signal?.aborted === true) abort();
-    return signal === undefined ? () => undefined : onAbort(signal, abort);
   }
 
   get #next(): string {

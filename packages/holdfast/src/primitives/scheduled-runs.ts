@@ -23,6 +23,7 @@ import {
   type RunOnceResult,
   type ScheduleOptions,
 } from './schedule-options.js';
+import { unlessEnded } from './lock-state.js';
 import { holderOf, Slot } from './schedule-slots.js';
 
 /** The argument of the work: one run. */
@@ -91,7 +92,8 @@ export class ScheduledRuns {
     const { slot: name, ...waiting } = options;
     const slot = name === undefined ? undefined : new Slot(this.#core, this.#key, name);
     this.#acquirer.terms(waiting, 0);
-    const taken = await slot?.taken();
+    const asked = slot && ((): Promise<HolderInfo | null> => slot.taken());
+    const taken = asked && (await unlessEnded(this.#core, this.#key, options.signal, asked));
     if (slot && taken) return skippedSlot(slot, taken);
     const lease = await this.#acquirer.tryAcquire(1, waiting);
     if (lease === null) return this.#busy(slot);

@@ -11,7 +11,7 @@ import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, type Subject } from './acquirer.js';
 import type { WaitOptions } from './gate-options.js';
-import { placeOf, poll, stateOf } from './lock-state.js';
+import { placeOf, poll, stateOf, unlessEnded } from './lock-state.js';
 import { SemaphoreLease } from './semaphore-lease.js';
 
 const PERMITS_MAX = 1_000_000;
@@ -71,7 +71,7 @@ export class Semaphore {
   }
 
   /**
-   * Acquires permits, all or none. Waiting and cancellation are those of `Mutex.acquire`.
+   * Acquires permits, all or none.
    *
    * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is in use with another
    * number of permits (the message names it), and with `HOLDFAST_REFUSED` if the same `sharedBy`
@@ -191,7 +191,9 @@ export class Semaphore {
    */
   async drain(options?: AcquireOptions): Promise<SemaphoreLease | null> {
     for (let tries = 0; tries < TRIES; tries++) {
-      const free = Math.min(await this.available(), this.permits);
+      const asked = (): Promise<number> => this.available();
+      const available = await unlessEnded(this.#core, this.key, options?.signal, asked);
+      const free = Math.min(available, this.permits);
       if (free === 0) return null;
       const lease = await this.tryAcquire(free, options);
       if (lease !== null) return lease;
@@ -201,9 +203,8 @@ export class Semaphore {
 
   /**
    * Waits until the semaphore has at least `permits` permits in total, free or not, and uses that
-   * number from then on, so that more can be acquired than exist now; false if `wait` ms pass
-   * before. Asks the store four times in a claim window. Rejects with `HOLDFAST_MISMATCH` if the
-   * key is another kind of lock.
+   * number from then on; false if `wait` ms pass before. Asks the store four times in a claim
+   * window. Rejects with `HOLDFAST_MISMATCH` if the key is another kind of lock.
    */
   async whenPermits(permits: number, options: WaitOptions = {}): Promise<boolean> {
     checkPermits(permits);
@@ -213,7 +214,6 @@ export class Semaphore {
     });
   }
 
-  /** The next request sets the number of an unused one. */
   #follow(state: InspectReply): void {
     const capacity = this.#known(state);
     const isUsed = state.used > 0 || state.waiterCount > 0;
@@ -248,7 +248,6 @@ export class Semaphore {
     for (let tries = 1; ; tries++) {
       const wait = tries === 1 ? terms.wait : Math.max(0, until - core.clock.now());
       try {
-        // an adopted number, if the own one is too small
         const own = [this.permits, this.#permits].find((permits) => permits >= weight);
         const capacity = own ?? this.#adopted.permits;
         return await core.acquisitions.acquire({ ...request, capacity, terms: { ...terms, wait } });

@@ -9,6 +9,7 @@ import { onAbort } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
 import { isHoldfastError } from '../base/errors.js';
 import type { Leader } from './election.js';
+import { unlessEnded } from './lock-state.js';
 import { Pause } from '../base/pause.js';
 
 export interface Watching {
@@ -19,6 +20,7 @@ export interface Watching {
 
 export async function* watchLeader(
   core: Core,
+  key: string,
   poll: () => Promise<Leader | null>,
   { every, signal, observers }: Watching,
 ): AsyncGenerator<Leader | null, void, undefined> {
@@ -30,10 +32,8 @@ export async function* watchLeader(
     notified = true;
     pause.wake();
   };
-  let endPoll = (): void => undefined;
   const stop = (): void => {
     stopped = true;
-    endPoll();
     pause.wake();
   };
   const unbind = signal && onAbort(signal, stop);
@@ -47,17 +47,12 @@ export async function* watchLeader(
       notified = false;
       let leader: Leader | null | undefined;
       try {
-        // a stop does not wait for the answer: a silent server gives none
-        leader = await new Promise<Leader | null | undefined>((resolve, reject) => {
-          endPoll = () => resolve(undefined);
-          poll().then(resolve, reject);
-        });
+        leader = await unlessEnded(core, key, signal, poll);
         repliedAt = clock.now();
       } catch (error) {
-        if (stopped) return;
-        const silent = clock.now() - repliedAt;
-        const mayPass = isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
-        if (!mayPass || silent >= settings.unreachableAfter) throw error;
+        if (stopped || core.closing) return;
+        const isOver = clock.now() >= repliedAt + settings.unreachableAfter;
+        if (isOver || !isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) throw error;
       }
       const term = leader === null ? 0 : leader?.term;
       if (!stopped && leader !== undefined && term !== seen) {

@@ -201,7 +201,7 @@ describe('the order of keys', () => {
         (key) => new Acquirer<Lease>(core, { key, kind: 'mutex', capacity: 1 }, { label }, Lease),
       );
       const bounds = { wait: 60_000, signal: undefined };
-      const taking = new MultiAcquire(clock, acquirers, {}, bounds).take();
+      const taking = new MultiAcquire(core, acquirers, {}, bounds).take();
       later(taking).then(
         (got) => got?.leases.forEach((lease) => void lease.release()),
         () => undefined,

@@ -188,6 +188,14 @@ describe('lead whose work waits for a lock', () => {
     await leads;
   });
 
+  it('resolves also if the reason of that is not a number', async () => {
+    const leads = later(lead(() => stop.signal));
+    await clock.advance(20);
+    stop.abort(Number.NaN);
+    await clock.advance(10);
+    await leads;
+  });
+
   it('resolves at a close after its signal, if the work has no signal', async () => {
     const leads = later(lead());
     await clock.advance(20);
