@@ -234,12 +234,12 @@ export class Holdfast extends HoldfastCore {
    * another program wrote are skipped, see {@link ListOptions.onUnreadable}.
    */
   list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
+    known('options', options, LIST_OPTIONS);
     const { onUnreadable } = options;
     flag('markers', options.markers, false);
     if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
       throw badOption('onUnreadable', 'a function', onUnreadable);
     }
-    known('options', options, LIST_OPTIONS);
     return list(this.core, checkKey(pattern, 'pattern'), options);
   }
 
@@ -278,8 +278,8 @@ export class Holdfast extends HoldfastCore {
 
 function idOf(option: 'id' | 'holder', id: unknown): string {
   if (id === undefined) return '';
-  // an empty root would mean every lease
-  if (typeof id === 'string' && id !== '' && !id.startsWith('/')) return id;
+  // an empty root: all leases
+  if (typeof id === 'string' && /^[^/]/.test(id)) return id;
   throw badOption(option, 'the id of an acquisition', id);
 }
 

@@ -3,10 +3,12 @@
  * one (`experimentalDecorators`) the prototype, the name and the descriptor.
  */
 import { badOption, HoldfastError } from '../base/errors.js';
+import { checkKey } from '../base/checks.js';
 import { over } from '../base/given.js';
 import type { Holdfast } from '../instance/holdfast.js';
 import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../base/options.js';
+import { checkAwait } from './gate-options.js';
 import { keyTemplate } from './key-template.js';
 import type { MutexOptions } from './plain-mutex.js';
 import { innermost, under } from './lock-context.js';
@@ -82,7 +84,8 @@ export function locked<K extends LockedKey, Self = never>(
  * @param holdfast considers only locks of this instance; one key in two stores means two locks
  */
 export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefined {
-  const core = holdfast?.mutex(key ?? 'any').acquirer.core;
+  if (key !== undefined) checkKey(key);
+  const core = holdfast && checkHoldfast(holdfast).mutex('any').acquirer.core;
   return innermost({ core, key });
 }
 
@@ -91,7 +94,7 @@ export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefin
  * method or a reentrant run of the key, and `HOLDFAST_LOST` if the lease is over.
  */
 export function assertLocked(key: string, holdfast?: Holdfast): Lease {
-  const lease = currentLease(key, holdfast);
+  const lease = currentLease(checkKey(key), holdfast);
   if (lease === undefined) {
     const message = `Holdfast: this code must run under the lock of ${quote(key)}, but does not`;
     throw new HoldfastError('HOLDFAST_NOT_HELD', message, { key });
@@ -116,12 +119,12 @@ class Plan {
       throw badOption('options', 'an object', options);
     }
     const { signal, wait, ...lock } = options;
+    checkAwait({ signal, wait });
     this.#lock = lock;
     this.#call = over({}, { signal, wait }) as Pick<AcquireOptions, 'signal' | 'wait'>;
     this.#reentrant = lock.reentrant === true || lock.reentrant === 'refuse';
     this.#key = keyOf(key);
     this.#find = typeof holdfast === 'function' ? holdfast : () => holdfast;
-    // a known instance's options are checked when the class is defined
     if (typeof holdfast !== 'function') checkHoldfast(holdfast).mutex('any', lock);
   }
 

@@ -101,6 +101,8 @@ describe('bad input', () => {
     ['a template without a parameter number', [holdfast, '{id}']],
     ['an unknown option', [holdfast, 'key', { timeout: 5 }]],
     ['options that are null', [holdfast, 'key', null]],
+    ['a wait that is no number', [holdfast, 'key', { wait: 'x' }]],
+    ['a signal that is none', [() => holdfast, 'key', { signal: 5 }]],
     ['no Holdfast', [undefined, 'key']],
   ] as const)('is refused in the class definition: %s', (_, args) => {
     const make = (): unknown => (locked as Anything)(...args);
@@ -127,7 +129,6 @@ describe('bad input', () => {
       call(holdfast, () => ''),
       'HOLDFAST_BAD_OPTION',
     );
-    await failure(call(holdfast, 'key', { wait: -1 }), 'HOLDFAST_BAD_OPTION');
     const own = (): never => {
       throw new Error('own');
     };
@@ -174,6 +175,14 @@ describe('the current lease of running code', () => {
         expect(assertLocked('outer').held).toBe(true);
       }),
     );
+  });
+
+  it.each([
+    ['assertLocked', 'no key', () => assertLocked(undefined as never)],
+    ['assertLocked', 'null as the key', () => assertLocked(null as never)],
+    ['currentLease', 'no Holdfast', () => currentLease('k', {} as never)],
+  ])('%s refuses %s', (_, _what, act) => {
+    expect(act).toThrow(expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION' }));
   });
 
   it('is set by a reentrant run, but not by a plain run', async () => {

@@ -206,6 +206,7 @@ describe('other calls refuse', () => {
   it.each([
     ['a key to inspect', 'key', () => holdfast.inspect('')],
     ['a pattern to list', 'pattern', () => holdfast.list('').next()],
+    ['options to list', 'options', () => holdfast.list('q', null as never).next()],
     ['a key to release by force', 'key', () => holdfast.forceRelease(SURROGATE)],
     ['an id', 'id', () => holdfast.forceRelease('k', { id: '' })],
     ['an id', 'id', () => holdfast.forceRelease('k', { id: 5 as unknown as string })],
