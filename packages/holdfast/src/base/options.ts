@@ -155,10 +155,10 @@ export interface LockOptions {
   readonly fair?: boolean | undefined;
   /**
    * Shares one lease between all acquisitions with the same name, in all processes: they do not
-   * exclude each other. Each acquisition is a hold of the lease, and the lock stays held until all
-   * holds are released. A lease has at most 1,000 holds; a further one is rejected with
-   * `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without sharing, use `label`.
-   * Default: not shared.
+   * exclude each other. Each is a hold, and the lock stays held until all are released. They join
+   * ahead of the queue, also with `fair`: overlapping ones can keep others waiting without end. The
+   * 1,001st is rejected with `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without
+   * sharing, use `label`. Default: not shared.
    */
   readonly sharedBy?: string | undefined;
   /** See {@link HoldfastOptions.label}. */

@@ -354,8 +354,7 @@ export class Resource {
 
   /**
    * Keeps the resource for its retention after its last lease. To save writes, the end (in whole
-   * ms) moves only if it is too early, or more than the retention too late and no waiter is parked:
-   * their retention may be longer.
+   * ms) moves only if it is too early, or more than the retention too late and no waiter is parked.
    */
   touch(now: Micros, retention: number): void {
     const least = Math.floor(Math.max(now, this.latest) / 1000) + retention;

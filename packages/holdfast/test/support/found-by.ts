@@ -185,7 +185,9 @@ export const FOUND_BY: Readonly<Record<string, readonly string[]>> = {
     'serve: no process is asked by push',
   ],
   'a poll of a program with a longer retention': ['wait: the record is not kept for longer'],
-  'a process that pauses asks for more': ['plain: a shorter patience shortens that of an earlier command'],
+  'a process that pauses asks for more': [
+    'plain: a shorter patience shortens that of an earlier command',
+  ],
   'a process that pauses asks for more behind a waiter of an owner': [
     'processes: a shorter patience shortens that of an earlier command',
   ],
