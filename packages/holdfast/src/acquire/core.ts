@@ -37,6 +37,7 @@ export class Core implements PartHost {
   readonly #suspend: SuspendDetector;
   readonly #closers = new Set<() => void>();
   #closing: Promise<void> | undefined;
+  #endWait = (): void => undefined;
 
   constructor(store: Store, settings: Settings, explain: Explain) {
     const { randomSource, clock, requestTimeout, retention, clockMargin, maxRequests } = settings;
@@ -129,8 +130,8 @@ export class Core implements PartHost {
     return () => void this.#closers.delete(callback);
   }
 
-  get closing(): boolean {
-    return this.#closing !== undefined;
+  get closing(): Promise<void> | undefined {
+    return this.#closing;
   }
 
   get closers(): number {
@@ -140,11 +141,19 @@ export class Core implements PartHost {
   /** Rejects waiting acquisitions, waits up to `grace` ms for the leases, and closes all parts. */
   close(grace: number): Promise<void> {
     this.acquisitions.closed = true;
-    this.#closing ??= this.#close(grace);
+    this.#closing ??= this.#close();
+    void this.#wait(grace);
     return this.#closing;
   }
 
-  async #close(grace: number): Promise<void> {
+  async #wait(grace: number): Promise<void> {
+    // in a later turn, when the parts are closed
+    await Promise.resolve();
+    await within(this.clock, grace, this.watchdog.empty());
+    this.#endWait();
+  }
+
+  async #close(): Promise<void> {
     const { clock, watchdog, settings } = this;
     // in a later turn, when `#closing` is set
     await Promise.resolve();
@@ -153,7 +162,9 @@ export class Core implements PartHost {
     this.acquisitions.giveUpAll(failures.closed);
     const parts = [...this.#parts.values()];
     for (const part of parts) part.close();
-    await within(clock, grace, watchdog.empty());
+    await new Promise<void>((resolve) => {
+      this.#endWait = resolve;
+    });
     for (const root of watchdog.all()) {
       watchdog.lose(root.hold, 'closed');
       // a lease that must stay ends by itself

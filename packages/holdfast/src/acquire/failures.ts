@@ -49,12 +49,7 @@ export function placeOf(error: unknown): Place | undefined {
  */
 export function atCaller(error: unknown, more = ''): unknown {
   if (!isHoldfastError(error)) return error;
-  const { code, message, key, option, cause } = error;
-  return new HoldfastError(code, message + more, {
-    ...(key !== undefined && { key }),
-    ...(option !== undefined && { option }),
-    cause,
-  });
+  return new HoldfastError(error.code, error.message + more, error as object);
 }
 
 export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
@@ -97,7 +92,7 @@ export function mismatch(
 ): HoldfastError {
   const kinds = `is in use as ${textOf(agreed)}, and was requested as ${textOf(asked)}`;
   const message = `Holdfast: ${quote(key)} ${kinds}`;
-  const about = option ? { key, option } : { key };
+  const about: object = { key, option };
   const error = new HoldfastError('HOLDFAST_MISMATCH', message, about);
   if (agreed.kind === asked.kind) capacities.set(error, agreed.capacity);
   return error;

@@ -41,7 +41,7 @@ export function afterIo(clock: Clock, callback: () => void): void {
   else clock.afterIo(callback);
 }
 
-/** Runs work outside of every caller's asynchronous context: it would find the leases there. */
+/** Runs work outside of every caller's asynchronous context. */
 export const outside: <R>(work: () => R) => R = AsyncLocalStorage.snapshot();
 
 /** Taken once: a test's fake timers may replace it. */

@@ -3,7 +3,7 @@
 /** No lock's key contains it. */
 export const MARK = '\u001f';
 
-/** Nothing works under a marker, and no call of the program asks for it. */
+/** Markers are neither counted nor published. */
 export function isMarker(key = ''): boolean {
   return key.includes(MARK);
 }

@@ -7,13 +7,11 @@ export function shownAs<T>(
   type: { readonly name: string; readonly prototype: T },
   pick: (one: T) => object,
 ): void {
-  Object.defineProperty(type.prototype, INSPECT, {
-    value(this: T, _depth: number, options: unknown, inspect: (...args: unknown[]) => string) {
-      return `${(this as object).constructor.name} ${inspect(pick(this), options)}`;
-    },
-    configurable: true,
-    writable: true,
-  });
+  type Inspect = (...args: unknown[]) => string;
+  const shown = function shown(this: T, _: number, options: unknown, inspect: Inspect): string {
+    return `${(this as object).constructor.name} ${inspect(pick(this), options)}`;
+  };
+  define(type.prototype, INSPECT, shown);
   define(type.prototype, 'toJSON', function toJSON(this: T) {
     const parts = Object.entries(pick(this));
     return Object.fromEntries(
@@ -28,6 +26,6 @@ export function shownAs<T>(
   });
 }
 
-function define(prototype: unknown, name: string, value: () => unknown): void {
+function define(prototype: unknown, name: PropertyKey, value: unknown): void {
   Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
 }

@@ -1,46 +1,58 @@
 import { constants } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import { badOption } from './errors.js';
 
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
-    typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
+    isMainThread &&
+    typeof one === 'string' &&
+    one in constants.signals &&
+    !/KILL|SIGSTOP/.test(one);
   const bad = Array.isArray(signals) ? signals.filter((one) => !good(one)) : [signals];
-  if (bad.length > 0) {
-    const expected = 'an array of signal names that can be handled, for example SIGTERM';
-    throw badOption('closeOnSignals', expected, bad[0]);
-  }
-  return signals;
+  if (bad.length === 0) return signals;
+  const expected = 'an array of signal names that the main thread can handle, for example SIGTERM';
+  throw badOption('closeOnSignals', expected, bad[0]);
 }
 
-const handlers = new WeakSet<() => void>();
-/** Instances that close now. */
-let closing = 0;
+type Signals = readonly NodeJS.Signals[];
+type Close = () => Promise<void>;
+/** Returns a function that removes it, for the end of its close. */
+type Add = (signals: Signals, close: Close) => () => void;
 
-/**
- * Closes on the first signal, see `closeOnSignals`. Without a handler of the program, a second
- * signal during the close ends the process at once. The returned function removes the handlers.
- */
-export function closeOn(
-  signals: readonly NodeJS.Signals[],
-  close: () => Promise<void>,
-): () => void {
-  const remove = (): void => {
-    for (const signal of signals) process.removeListener(signal, handle);
+/** The instances of the process, with one handler. Each closes on its first signal. */
+function closers(): Add {
+  const instances = new Map<Close, Signals>();
+  let closing = 0;
+  const handles = (signal: NodeJS.Signals): boolean =>
+    [...instances.values()].some((signals) => signals.includes(signal));
+  const remove = (close: Close): void => {
+    const signals = instances.get(close) ?? [];
+    instances.delete(close);
+    for (const signal of signals) if (!handles(signal)) process.off(signal, handle);
   };
   const handle = (signal: NodeJS.Signals): void => {
     // now: a handler that is called once is removed before its call
-    const isAlone = process.listeners(signal).every((one) => handlers.has(one as () => void));
-    remove();
-    closing += 1;
+    const isAlone = process.listenerCount(signal) === 1;
     const end = (): void => {
       closing -= 1;
-      if (isAlone && closing === 0 && process.listenerCount(signal) === 0) {
-        process.kill(process.pid, signal);
-      }
+      const isLast = isAlone && closing + process.listenerCount(signal) === 0;
+      if (isLast) process.kill(process.pid, signal);
     };
-    void close().then(end, end);
+    for (const [close, signals] of instances) {
+      if (!signals.includes(signal)) continue;
+      remove(close);
+      closing += 1;
+      close().then(end, end);
+    }
   };
-  handlers.add(handle as () => void);
-  for (const signal of signals) process.prependListener(signal, handle);
-  return remove;
+  return (signals, close) => {
+    for (const one of signals) if (!handles(one)) process.prependListener(one, handle);
+    instances.set(close, signals);
+    return () => remove(close);
+  };
 }
+
+const CLOSERS: unique symbol = Symbol.for('holdfast.signals');
+const shared = globalThis as { [CLOSERS]?: Add };
+
+export const closeOn: Add = (...instance) => (shared[CLOSERS] ??= closers())(...instance);

@@ -72,10 +72,10 @@ export class HoldfastCore implements AsyncDisposable {
 
   /**
    * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
-   * Leases are renewed until their holders release them, for at most `grace` ms; then they are
-   * released, and their signals abort. Requests under way are awaited for at most two request
-   * timeouts, and their grants are released. When the promise resolves, Holdfast has no timer,
-   * listener or connection left. The given client stays open.
+   * Leases are renewed until their holders release them, for at most `grace` ms, which a further
+   * call may shorten; then they are released, and their signals abort. Requests under way are
+   * awaited for at most two request timeouts, and their grants are released. When the promise
+   * resolves, Holdfast has no timer, listener or connection left. The given client stays open.
    */
   async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
     known('options', options, CLOSE);

@@ -2,7 +2,7 @@ import type { CallOptions } from '../base/abort.js';
 import type { RedisClient } from '../store/clients/detect.js';
 import { type DoctorReport, examine } from './doctor.js';
 import { badOption, isHoldfastError } from '../base/errors.js';
-import { type Health, healthOf } from './health.js';
+import type { Health } from './health.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
 import { inspect, type ListOptions, type LockInfo } from '../primitives/inspection.js';
 import { count, list } from '../primitives/listing.js';
@@ -87,7 +87,9 @@ export class Holdfast extends HoldfastCore {
     const signals = checkSignals(options?.closeOnSignals);
     super(storeFor(where), options);
     this.#ownerLocks = new OwnerLocks(this.core);
-    if (signals.length > 0) this.core.onClose(closeOn(signals, () => this.close()));
+    if (signals.length === 0) return;
+    const remove = closeOn(signals, () => this.close());
+    this.core.onClose(() => void this.core.closing?.then(remove, remove));
   }
 
   /**
@@ -202,6 +204,7 @@ export class Holdfast extends HoldfastCore {
    */
   async health(): Promise<Health> {
     try {
+      const { healthOf } = await import('./health.js');
       return await healthOf(this.core);
     } catch (error) {
       return { status: 'down', problems: [(error as Error).message], roundTrip: undefined };

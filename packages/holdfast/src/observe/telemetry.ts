@@ -120,7 +120,6 @@ export class Telemetry {
     void outside(() => import('./warnings.js').then(tell, () => undefined));
   }
 
-  /** @param how it was found, if it was not free at first */
   granted(hold: Hold, how?: HandOffMessage['how']): void {
     if (isMarker(hold.key)) return;
     this.acquisitions += 1;
@@ -140,7 +139,7 @@ export class Telemetry {
     const { key, name: id, fence, reason = '', grantedAt } = hold;
     const held = now - grantedAt;
     const { onLost } = this.settings;
-    // in a later step, because the lease's state is being changed; it may return a promise
+    // later: the lease's state is being changed
     Promise.resolve()
       .then(() => onLost?.({ key, id, fence, held, error: hold.lossError() }))
       .catch((error: unknown) => this.warn('threw', 'onLost', error, key));

@@ -1,4 +1,4 @@
-/** Two instances that close on SIGTERM; the key says which handler the program has beside. */
+/** Instances that close on SIGTERM; the key says what the program does beside. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, memory } from 'holdfast';
 import { setting, tell, told } from './connect.mjs';
@@ -15,11 +15,21 @@ if (own === 'once before') process.once('SIGTERM', () => void shutdown());
 const store = memory();
 const make = () => new Holdfast(store, { closeOnSignals: ['SIGTERM'], grace: 5000 });
 const [one, other] = [make(), make()];
+if (own === 'many') {
+  for (let count = 0; count < 12; count++) make();
+  const at = `${new URL('base/signals.js', import.meta.resolve('holdfast')).href}?copy`;
+  const { closeOn } = await import(at);
+  closeOn(['SIGTERM'], () => Promise.resolve());
+  tell('listens', { listeners: process.listenerCount('SIGTERM') });
+}
 if (own === 'once') process.once('SIGTERM', () => void shutdown());
 if (own === 'on') process.on('SIGTERM', () => void shutdown());
 await one.mutex('short').run(() => undefined);
 const lease = await other.mutex('long').acquire();
+if (own === 'both close') void one.close();
+if (own === 'one closes' || own === 'both close') void other.close();
 tell('holds');
 await told();
-tell('finishing', { held: lease.held });
+tell('finishing', { held: lease.held, listeners: process.listenerCount('SIGTERM') });
 await lease.release();
+tell('released');

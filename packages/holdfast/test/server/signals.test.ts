@@ -1,4 +1,4 @@
-/** `closeOnSignals` of two instances, and beside handlers of the program. */
+/** `closeOnSignals` of several instances, and beside handlers of the program. */
 import { sleep, spawnWorker, type Worker } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 
@@ -18,6 +18,29 @@ describe('SIGTERM', () => {
     await sleep(50);
     await worker.send({ type: 'finish' });
     expect(await worker.next('finishing')).toMatchObject({ held: true });
+    expect(await worker.exited).toEqual({ code: null, signal: 'SIGTERM' });
+  });
+
+  it.each(['one closes', 'both close'])(
+    'ends the process when instances are closed that closed before: %s',
+    async (own) => {
+      await using worker = await started(own);
+      worker.kill('SIGTERM');
+      await sleep(50);
+      await worker.send({ type: 'finish' });
+      expect(await worker.next('finishing')).toMatchObject({ held: true, listeners: 0 });
+      await worker.next('released');
+      expect(await worker.exited).toEqual({ code: null, signal: 'SIGTERM' });
+    },
+  );
+
+  it('has one handler of all instances, also of another copy of the library', async () => {
+    await using worker = await started('many');
+    expect(await worker.next('listens')).toMatchObject({ listeners: 1 });
+    worker.kill('SIGTERM');
+    await sleep(50);
+    await worker.send({ type: 'finish' });
+    await worker.next('released');
     expect(await worker.exited).toEqual({ code: null, signal: 'SIGTERM' });
   });
 

@@ -1,5 +1,6 @@
 /** Closing an instance, on any backend. */
 import { getEventListeners } from 'node:events';
+import { isMainThread } from 'node:worker_threads';
 import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
@@ -75,13 +76,22 @@ function afterwards(backend: Backend): void {
     const lease = await holdfast.mutex(freshKey()).acquire();
     const ends: string[] = [];
     const first = holdfast.close().then(() => ends.push('first'));
-    const second = holdfast.close({ grace: 0 }).then(() => ends.push('second'));
+    const second = holdfast.close({ grace: 20_000 }).then(() => ends.push('second'));
     expect(ends).toEqual([]);
     expect(lease.held).toBe(true);
     await lease.release();
     await Promise.all([first, second]);
     expect(ends.sort()).toEqual(['first', 'second']);
     await holdfast.close();
+  });
+
+  it('has the shortest grace of all calls', async () => {
+    const holdfast = await backend.make();
+    const lease = await holdfast.mutex(freshKey()).acquire();
+    const first = holdfast.close({ grace: 3_600_000 });
+    expect(lease.held).toBe(true);
+    await Promise.all([holdfast.close({ grace: 0 }), first]);
+    expect(lease.state).toBe('lost');
   });
 
   it('refuses new acquisitions', async () => {
@@ -112,8 +122,10 @@ function afterwards(backend: Backend): void {
 
   it('removes its listeners from signals of the process and of callers', async () => {
     const before = process.listenerCount('SIGUSR2');
-    const holdfast = await backend.make({ closeOnSignals: ['SIGUSR2'] });
-    expect(process.listenerCount('SIGUSR2')).toBe(before + 1);
+    // a worker thread gets no signals
+    const closeOnSignals: NodeJS.Signals[] = isMainThread ? ['SIGUSR2'] : [];
+    const holdfast = await backend.make({ closeOnSignals });
+    expect(process.listenerCount('SIGUSR2')).toBe(before + closeOnSignals.length);
     const key = freshKey();
     const { signal } = new AbortController();
     const lease = await holdfast.mutex(key).acquire({ signal });

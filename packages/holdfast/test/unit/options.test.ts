@@ -57,6 +57,8 @@ const HOLDFAST_ROWS: readonly Row[] = [
   ['linger', ...durations(0, DAY)],
   ['label', ...texts(200)],
   ['closeOnSignals', 'SIGTERM', [5], ['SIGNOTHING'], 5, null],
+  // the test runs in a worker thread
+  ['closeOnSignals', ['SIGTERM']],
   ['grace', ...durations(0, DAY)],
   ['clock', null, 5, {}, { now: () => 1 }],
   ['wait', ...NOT_NUMBERS, -1],
