@@ -8,7 +8,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { checkKey } from './base/checks.js';
-import { portOfOption, type RedisClient } from './store/clients/detect.js';
+import { portOfOption } from './instance/client-port.js';
+import type { RedisClient } from './store/clients/detect.js';
 import { badOption, HoldfastError } from './base/errors.js';
 
 export type { RedisClient } from './store/clients/detect.js';
@@ -99,7 +100,7 @@ export function fragment<Result>(
 
 /** The metadata of a stored object. */
 export interface StoredObject {
-  /** As the store gives it; an object without one is refused. */
+  /** As the store gives it; needed. */
   readonly etag: string | undefined;
   /** The fence as `put` wrote it; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;

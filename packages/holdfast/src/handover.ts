@@ -110,7 +110,7 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Lea
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
  * answer, `HOLDFAST_CLOSED` if `holdfast` closes meanwhile (the lease stays), and
  * `HOLDFAST_BAD_OPTION` if the text is not of this version, or of a leader's term.
- * @typeParam L the class of the lease, which is not checked
+ * @typeParam L is not checked
  */
 export async function adopt<L extends Lease | MultiLease = Lease>(
   holdfast: HoldfastCore,

@@ -90,8 +90,7 @@ export class Latch {
 
   /**
    * The remaining count, by one read-only request: 0 if open, the full count if unused. Rejects
-   * with `HOLDFAST_BROKEN` if the latch is broken, and with `HOLDFAST_MISMATCH` if it has another
-   * count.
+   * with `HOLDFAST_BROKEN`, and with `HOLDFAST_MISMATCH` if the latch has another count.
    */
   async count(): Promise<number> {
     return this.#core.part(GatePart).commands.missing(this.#subject);
@@ -100,8 +99,8 @@ export class Latch {
   /**
    * Begins a new generation without the counts of the current one, whose waiters are rejected with
    * `HOLDFAST_BROKEN`, unless it is open. Two simultaneous resets may begin only one. Rejects with
-   * `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to change the count), and if the
-   * store does not reply with `HOLDFAST_UNREACHABLE`, or `HOLDFAST_UNCERTAIN` if it may be reset.
+   * `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to change it), and without a
+   * reply with `HOLDFAST_UNREACHABLE`, or `HOLDFAST_UNCERTAIN` if it may be reset.
    */
   async reset(): Promise<void> {
     const { commands } = this.#core.part(GatePart);
@@ -113,8 +112,8 @@ export class Latch {
   /**
    * Deletes the latch; its waiters are rejected with `HOLDFAST_BROKEN`, unless it is open. The key
    * is then unused: the next call creates a latch with its own count, or a barrier. Late callers of
-   * an open latch wait again. Two simultaneous deletions delete once. Rejects with
-   * `HOLDFAST_MISMATCH` if the key is a barrier, and if the store does not reply as `reset` does.
+   * an open latch wait again. Two simultaneous deletions delete once. Rejects as `reset` does, but
+   * accepts another count.
    */
   async delete(): Promise<void> {
     const { commands } = this.#core.part(GatePart);

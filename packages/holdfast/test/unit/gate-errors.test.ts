@@ -1,4 +1,4 @@
-/** What the errors of latches and barriers say: both kinds and numbers, and what may have happened. */
+/** What the errors of latches and barriers say. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, memory } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';

@@ -54,7 +54,7 @@ function namesIn(line: string): string[] {
   return declared.split(',').flatMap((name) => name.trim() || []);
 }
 
-/** A module. A paragraph or line that declares a name again, as another process does, is a block. */
+/** A module. A paragraph or line that declares a name again, as another process, is a block. */
 function moduleOf(code: string): string {
   const lines = code.replaceAll('{ … }', '{ return undefined as any; }').replaceAll('…', '');
   const imports = lines.match(/^import [^]*?;$/gm) ?? [];
@@ -95,7 +95,8 @@ async function problemsOf(samples: readonly Sample[]): Promise<string[]> {
   const folder = mkdtempSync(join(root, '.cache/samples-'));
   const compile = async (unknown: ReadonlySet<string>): Promise<string[]> => {
     const lines = [...unknown].map((name) => {
-      return `declare const ${name}: ${KNOWN[name] ?? 'any'}; type ${name} = ${KNOWN[name] ?? "any"};`;
+      const type = KNOWN[name] ?? 'any';
+      return `declare const ${name}: ${type}; type ${name} = ${type};`;
     });
     writeFileSync(join(folder, 'names.d.ts'), lines.join('\n'));
     const tsc = join(root, 'node_modules/typescript/bin/tsc');

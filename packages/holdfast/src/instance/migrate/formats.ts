@@ -1,7 +1,8 @@
 /** The formats of the other libraries, as their released versions read and write them. */
 import { checkKey } from '../../base/checks.js';
-import { portOfOption, type RedisClient } from '../../store/clients/detect.js';
+import type { RedisClient } from '../../store/clients/detect.js';
 import type { ClientPort } from '../../store/clients/port.js';
+import { portOfOption } from '../client-port.js';
 import { badOption } from '../../base/errors.js';
 import { type LockFormat, OldLock } from './old-lock.js';
 

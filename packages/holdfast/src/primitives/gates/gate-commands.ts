@@ -80,7 +80,7 @@ export class GateCommands {
     this.#stopped = true;
   }
 
-  /** @param doubt what the store may have done, if it does not answer */
+  /** @param doubt what may have happened without an answer */
   async #ask(subject: GateSubject, command: GateCommand, doubt?: string): Promise<GateStatus> {
     const { key } = command;
     if (this.#closed) throw gateClosed(key);

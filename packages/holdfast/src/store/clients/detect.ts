@@ -7,7 +7,6 @@ import { type NodeRedisClusterLike, nodeRedisClusterPort } from './node-redis-cl
 import { type NodeRedisSentinelLike, nodeRedisSentinelPort } from './node-redis-sentinel.js';
 import type { ClientPort } from './port.js';
 import { recognize, shapeOf } from './shape.js';
-import { HoldfastError } from '../../base/errors.js';
 
 /**
  * A client of ioredis, node-redis or valkey-glide, of a server, a cluster or Sentinel, connected or
@@ -25,16 +24,6 @@ export type RedisClient =
 export function portFor(client: unknown): ClientPort {
   recognize(client);
   return portOf(client as object);
-}
-
-/** As `portFor`, and throws HOLDFAST_BAD_OPTION. */
-export function portOfOption(client: unknown, option: string): ClientPort {
-  try {
-    return portFor(client);
-  } catch (cause) {
-    const message = `Holdfast: ${cause instanceof Error ? cause.message : String(cause)}`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option, cause });
-  }
 }
 
 export function portOf(client: object): ClientPort {
