@@ -46,8 +46,8 @@ const CLOSE_MS = 3000;
 
 /**
  * Connects to the servers. Several URLs make a quorum.
- * @throws a failure if a URL is wrong, if too few servers can be used, or if a signal came; the error
- *   of `check`
+ * @throws a failure if a URL is wrong, if too few servers can be used, or if a signal came; the
+ *   error of `check`
  */
 export async function openStore(
   options: StoreOptions,
