@@ -250,7 +250,7 @@ describe('a master that starts again before a fail-over', () => {
     };
     const [one, other] = [await on(0), await on(3_600_000)];
     const lock = one.rwLock('key');
-    const lease = (await adopt(other, handOver(one, await lock.read.acquire()))) as RwLease;
+    const lease = await adopt<RwLease>(other, handOver(one, await lock.read.acquire()));
     const error = await failure(lease.tryUpgrade(), 'HOLDFAST_UNCERTAIN');
     expect(String(error.cause)).toMatch(/may have lost its memory/);
     expect(lease.mode).toBe('read');

@@ -2,7 +2,7 @@
 import { paced } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import { adopt, adoptLeadership, handOver, toText } from '../../src/handover.js';
-import type { Lease, MultiLease, RwLease, SemaphoreLease } from '../../src/index.js';
+import type { MultiLease, RwLease, SemaphoreLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, freshKeys, renewedUntil } from './helpers.js';
 
@@ -22,7 +22,7 @@ function handing(backend: Backend): void {
     const closed = await backend.make();
     await closed.close();
     await failure(adopt(closed, text), 'HOLDFAST_CLOSED');
-    const taken = (await adopt(other, text)) as Lease;
+    const taken = await adopt(other, text);
     expect((await aborted(taken.signal)).message).toContain('maxHold');
   });
 
@@ -30,7 +30,7 @@ function handing(backend: Backend): void {
     const [one, other] = [await backend.make({ ttl: paced(2400) }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
-    const taken = (await adopt(other, handOver(one, lease))) as Lease;
+    const taken = await adopt(other, handOver(one, lease));
     expect([lease.state, lease.signal.aborted]).toEqual(['released', false]);
     expect(taken).toMatchObject({ key, id: lease.id, fence: lease.fence, held: true });
     await renewedUntil(one, key, paced(3000));
@@ -47,7 +47,7 @@ function handing(backend: Backend): void {
     const key = freshKey();
     for (const end of ['forced', 'released'] as const) {
       const lease = await one.mutex(key).acquire();
-      const same = (await adopt(other, toText(one, lease))) as Lease;
+      const same = await adopt(other, toText(one, lease));
       const signals = end === 'forced' ? [lease.signal, same.signal] : [lease.signal];
       const losses = signals.map((signal) => aborted(signal));
       if (end === 'forced') await other.forceRelease(key);
@@ -65,7 +65,7 @@ function handing(backend: Backend): void {
     const third = one.mutex(key).acquire();
     await first.release();
     const lease = await second;
-    const taken = (await adopt(other, toText(one, lease))) as Lease;
+    const taken = await adopt(other, toText(one, lease));
     expect([taken.id, taken.fence]).toEqual([lease.id, lease.fence]);
     expect(await taken.release()).toBe('freed');
     void lease.release();
@@ -98,7 +98,7 @@ function ending(backend: Backend): void {
       },
     };
     for (const [how, end] of Object.entries(ends)) {
-      const taken = (await adopt(other, await end(freshKey()))) as Lease;
+      const taken = await adopt(other, await end(freshKey()));
       expect(
         (await other.inspect(taken.key))?.holders.map(({ id }) => id),
         how,
@@ -116,16 +116,16 @@ function kinds(backend: Backend): void {
     const write = await one.rwLock(a).write.acquire();
     await write.downgrade();
     expect(await write.tryUpgrade()).toBe(true);
-    const taken = (await adopt(other, handOver(one, write))) as RwLease;
+    const taken = await adopt<RwLease>(other, handOver(one, write));
     expect([taken.mode, taken.fence]).toEqual(['write', write.fence]);
     await taken.downgrade();
     expect(await one.rwLock(a).read.tryAcquire()).not.toBeNull();
     const permits = await one.semaphore(b, { permits: 5 }).acquire(4);
-    const four = (await adopt(other, handOver(one, permits))) as SemaphoreLease;
+    const four = await adopt<SemaphoreLease>(other, handOver(one, permits));
     expect(await four.releasePermits(2)).toBe(2);
     expect(await one.semaphore(b, { permits: 5 }).available()).toBe(3);
     const several = await one.allOf([c, d]).acquire({ ttl: 1500 });
-    const both = (await adopt(other, handOver(one, several))) as MultiLease;
+    const both = await adopt<MultiLease>(other, handOver(one, several));
     expect([both.keys, both.held]).toEqual([[c, d], true]);
     const lost = aborted(both.signal);
     await one.forceRelease(d);

@@ -1,7 +1,7 @@
 /** `adopt` beside another `adopt` of the same lease, and beside `close`. */
 import { expect, it } from 'vitest';
 import { adopt, adoptLeadership, handOver, toText } from '../../src/handover.js';
-import { Holdfast, type Lease, memory } from '../../src/index.js';
+import { Holdfast, memory } from '../../src/index.js';
 import { failure } from '../suites/helpers.js';
 
 it('one instance adopts a lease once, also with two calls at the same time', async () => {
@@ -12,7 +12,7 @@ it('one instance adopts a lease once, also with two calls at the same time', asy
   const first = adopt(other, text);
   const error = await failure(adopt(other, text), 'HOLDFAST_BAD_OPTION');
   expect(error.message).toContain('a lease that this instance does not have');
-  const taken = (await first) as Lease;
+  const taken = await first;
   expect(taken.held).toBe(true);
   await failure(adopt(other, text), 'HOLDFAST_BAD_OPTION');
   // a control: two instances may have it

@@ -31,7 +31,7 @@ async function withoutAnswer(change: () => Promise<unknown>): Promise<void> {
 }
 
 const moved = async (lease: RwLease): Promise<RwLease> =>
-  (await adopt(other, handOver(one, lease))) as RwLease;
+  adopt<RwLease>(other, handOver(one, lease));
 
 describe('a lease of a read-write lock that is handed over', () => {
   it('is a read lease after a downgrade without an answer', async () => {

@@ -18,7 +18,7 @@ it('several leases that a close ends during the adoption tell the loss', async (
     const [one, other] = [new Holdfast(store), new Holdfast(store)];
     const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
     const text = handOver(one, await one.allOf(keys).acquire());
-    const adopting = adopt(other, text) as Promise<MultiLease>;
+    const adopting = adopt<MultiLease>(other, text);
     const adopted = adopting.catch(() => undefined);
     for (let left = steps; left > 0; left--) await Promise.resolve();
     await other.close({ grace: 0 });

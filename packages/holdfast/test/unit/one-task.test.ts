@@ -75,7 +75,7 @@ describe('a lease that was handed over', () => {
 
   it('is not released by its first process', async () => {
     const lease = await take();
-    const adopted = (await adopt(other, handOver(holdfast, lease))) as Lease;
+    const adopted = await adopt(other, handOver(holdfast, lease));
     world.sent();
     expect(await lease.release()).toBe('kept');
     await expectHeld(adopted);
@@ -87,7 +87,7 @@ describe('a lease that was handed over', () => {
     let adopted: Lease;
     {
       await using lease = await take();
-      adopted = (await adopt(other, handOver(holdfast, lease))) as Lease;
+      adopted = await adopt(other, handOver(holdfast, lease));
       world.sent();
     }
     await expectHeld(adopted);
@@ -100,14 +100,14 @@ describe('a lease that was handed over', () => {
       return text;
     };
     const text = await holdfast.mutex('k').run(work);
-    await expectHeld((await adopt(other, text)) as Lease);
+    await expectHeld(await adopt<Lease>(other, text));
   });
 
   it('is not released by close, and its other tasks get a lease of their own', async () => {
     const lease = await take();
     const next = take();
     await clock.advance(10);
-    const adopted = (await adopt(other, handOver(holdfast, lease))) as Lease;
+    const adopted = await adopt(other, handOver(holdfast, lease));
     await clock.advance(10);
     world.sent();
     void lease.release();
@@ -117,7 +117,7 @@ describe('a lease that was handed over', () => {
     expect(second.fence).toBeGreaterThan(adopted.fence);
     await second.release();
     const last = await take();
-    const kept = (await adopt(other, handOver(holdfast, last))) as Lease;
+    const kept = await adopt(other, handOver(holdfast, last));
     const closed = holdfast.close();
     await clock.advance(5000);
     await closed;

@@ -78,7 +78,7 @@ export class RegisterTasks extends Tasks<RegisterWorld> {
 
   async #adopt(heir: Client, random: Random, text: string): Promise<void> {
     const { library, leases } = this.world;
-    const lease = (await library.adopt(heir.holdfast, text)) as Lease;
+    const lease = await library.adopt(heir.holdfast, text);
     const end = leases.granted('mutex', 1, { lease, weight: 1, client: heir, isAdopted: true });
     await heir.process.sleep(random.spread(1, 100));
     end();

@@ -101,7 +101,7 @@ export class Part {
     const { key, name } = this.task;
     const next = new Attempt(this.task, to);
     try {
-      const lease = (await library.adopt(to.holdfast, text, { label: name })) as T;
+      const lease = await library.adopt<T>(to.holdfast, text, { label: name });
       next.lease = lease;
       next.weight = heir.weight && (() => heir.weight?.(lease) ?? 0);
       watch.believes(next);
