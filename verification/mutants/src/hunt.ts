@@ -1,5 +1,6 @@
 /** Runs the simulator against one mutant. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Mutant, World } from './mutant.js';
@@ -22,7 +23,7 @@ export interface Catch {
 export interface Seeds {
   readonly from: number;
   readonly seeds: number;
-  /** Milliseconds on one seed after which a run counts as hanging. */
+  /** Milliseconds of processor time on one seed after which a run counts as hanging. */
   readonly limit: number;
   /** The simulation of the unchanged library. */
   readonly world?: World;
@@ -30,6 +31,12 @@ export interface Seeds {
 
 /** The line of a worker that begins with it has the result of a search. */
 export const RESULT = 'result ';
+
+const LOOK_EVERY_MS = 500;
+/** One that does not compute counts as hanging after so many limits of time. */
+const IDLE = 10;
+/** What `/proc` counts in, in ms. */
+const TICK_MS = 10;
 
 const WORKER: string = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
 
@@ -55,14 +62,14 @@ function look(folder: string, { from, seeds, limit }: Seeds, world: string): Pro
   return new Promise((resolve) => {
     let [count, seed, hangs, errors] = [0, from, false, ''];
     let result: ReturnType<typeof caught> | undefined;
-    const stop = (): void => {
-      hangs = true;
-      child.kill('SIGKILL');
-    };
-    let timer = setTimeout(stop, limit);
+    let heard = usageOf(child.pid);
+    const timer = setInterval(() => {
+      const { cpu, at } = usageOf(child.pid);
+      hangs ||= cpu - heard.cpu >= limit || at - heard.at >= IDLE * limit;
+      if (hangs) child.kill('SIGKILL');
+    }, LOOK_EVERY_MS);
     createInterface({ input: child.stdout }).on('line', (line) => {
-      clearTimeout(timer);
-      timer = setTimeout(stop, limit);
+      heard = usageOf(child.pid);
       if (line.startsWith(RESULT)) result = caught(line.slice(RESULT.length));
       if (!/^\d+$/.test(line)) return;
       count += 1;
@@ -70,12 +77,30 @@ function look(folder: string, { from, seeds, limit }: Seeds, world: string): Pro
     });
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     child.on('close', () => {
-      clearTimeout(timer);
-      const text = hangs ? `no end after ${limit} ms` : errors.slice(-500);
+      clearInterval(timer);
+      const text = hangs ? `no end after ${limit} ms of processor time` : errors.slice(-500);
       const failed = { by: hangs ? 'hangs' : 'crashes', text, broken: undefined };
       resolve({ seeds: count, seed, ...(result ?? failed) });
     });
   });
+}
+
+/**
+ * The processor time of a process, and the present time, in ms. A busy machine gives a process of a
+ * low priority little of it. Only Linux tells it: elsewhere all time counts.
+ */
+function usageOf(pid: number | undefined): { readonly cpu: number; readonly at: number } {
+  const at = performance.now();
+  if (process.platform !== 'linux') return { cpu: at, at };
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // after the name, which may have spaces
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { cpu: (Number(fields[11]) + Number(fields[12])) * TICK_MS, at };
+  } catch {
+    // it has ended
+    return { cpu: 0, at };
+  }
 }
 
 function caught(line: string): Pick<Catch, 'by' | 'text' | 'broken'> {

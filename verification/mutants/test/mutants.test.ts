@@ -48,6 +48,13 @@ describe('the simulator finds', () => {
     expect((await hunt({ name: 'none', mistake: '', edits }, few)).by).toBe('crashes');
   });
 
+  it('a run that does not end', async () => {
+    const find = 'apply(command, now) {';
+    const edits = [{ file: 'engine/engine.js', find, replace: `${find} for (;;);` }];
+    const few = { ...SEEDS, seeds: 1, limit: 2000 };
+    expect((await hunt({ name: 'none', mistake: '', edits }, few)).by).toBe('hangs');
+  });
+
   it('nothing in the unchanged library', async () => {
     const few = { ...SEEDS, seeds: 2 };
     const { by, text, seeds } = await hunt(undefined, few);
