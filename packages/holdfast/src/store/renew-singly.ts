@@ -3,10 +3,8 @@ import type { Clock, Timer } from '../base/clock.js';
 import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../engine/commands.js';
 import { FAILED, StoreFailure, UNANSWERED } from './port.js';
 
-/** So long after the last answer, in ms, the missing ones count as lost. */
 const MISSING_MS = 500;
 
-/** @param clock not set: waits for all */
 export async function renewSingly(
   { keys, ids, ttl, retention }: RenewMany,
   renew: (command: Renew) => Promise<RenewReply>,
