@@ -3,9 +3,8 @@
  *
  *     quiet --a lease is held for a claim window--> listening --no such lease--> quiet
  *
- * A short lock opens no connection: the process makes one check in a claim window. A longer lease
- * costs the wake connection, and one `renew` with the channel's name, if it was granted before the
- * channel was open.
+ * Short locks open no connection, and cost one check in a claim window. A longer lease costs the
+ * wake connection, and one `renew` with the channel's name.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';
@@ -41,19 +40,19 @@ export class Lasting {
     const { wake, watchdog, requests } = parts;
     // on a cluster, the channel of one more node is open
     const up = (): void => {
-      if (requests.shardOf === undefined) return;
-      for (const root of watchdog.all()) root.channel = '';
+      if (requests.shardOf !== undefined) for (const root of watchdog.all()) root.channel = '';
+      if (this.#listening) this.#check();
     };
     wake.also({ push: () => undefined, up });
   }
 
-  begin(): void {
+  begin(ms: number = this.#parts.settings.claimWindow): void {
     if (this.begun) return;
     this.begun = true;
-    this.#timer = this.#clock.after(this.#parts.settings.claimWindow, () => this.#check(), true);
+    this.#timer = this.#clock.after(ms, () => this.#check(), true);
   }
 
-  /** Tells the store how many tasks wait for a lease, and checks the lease. */
+  /** Also checks the lease. */
   report(root: Root, waiting: number): void {
     // the holder is a task too
     void this.#tell(root, this.#parts.wake.channel, waiting + 1);
@@ -66,17 +65,23 @@ export class Lasting {
   }
 
   #check(): void {
+    this.#timer?.cancel();
     this.begun = this.#closed;
     const { settings, watchdog, wake } = this.#parts;
-    const since = this.#clock.now() - settings.claimWindow;
+    const now = this.#clock.now();
+    const { claimWindow } = settings;
     let lasts = false;
-    let any = false;
+    let next = 0;
     for (const root of watchdog.all()) {
-      any = true;
-      if (root.hold.grantedAt > since) continue;
+      next ||= claimWindow;
+      const left = root.hold.grantedAt + claimWindow - now;
+      // together with those that are to be told soon
+      if (left > claimWindow / 8) {
+        next = Math.min(next, left);
+        continue;
+      }
       lasts = true;
-      if (wake.channel === '') break;
-      if (root.channel === wake.channel) continue;
+      if (wake.channel === '' || root.channel === wake.channel) continue;
       root.channel = wake.channel;
       this.#untold.push(root);
     }
@@ -86,7 +91,7 @@ export class Lasting {
       if (lasts) wake.enter();
       else wake.leave();
     }
-    if (any) this.begin();
+    if (next > 0) this.begin(next);
   }
 
   #tellNext(): void {

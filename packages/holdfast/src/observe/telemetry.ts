@@ -131,20 +131,18 @@ export class Telemetry {
   }
 
   lost(hold: Hold): void {
-    const { instance } = this;
     if (isMarker(hold.key)) return;
     const now = this.clock.now();
     this.losses += 1;
     this.lostAt.set(hold, now);
     const { key, name: id, fence, reason = '', grantedAt } = hold;
     const held = now - grantedAt;
-    const { onLost } = this.settings;
     // later: the lease's state is being changed
     Promise.resolve()
-      .then(() => onLost?.({ key, id, fence, held, error: hold.lossError() }))
+      .then(() => this.settings.onLost?.({ key, id, fence, held, error: hold.lossError() }))
       .catch((error: unknown) => this.warn('threw', 'onLost', error, key));
     if (!LOST.hasSubscribers) return;
-    LOST.publish({ instance, key, id, fence, reason, held } satisfies LostMessage);
+    LOST.publish({ instance: this.instance, key, id, fence, reason, held } satisfies LostMessage);
   }
 
   /**
@@ -202,8 +200,7 @@ export class Telemetry {
     release: () => Promise<ReleaseOutcome>,
   ): Promise<ReleaseOutcome> {
     if (isMarker(message.key)) return release();
-    const { instance } = this;
-    const full: ReleaseMessage = { instance, ...message };
+    const full: ReleaseMessage = { instance: this.instance, ...message };
     return traced(RELEASE, full, release, released);
   }
 }
