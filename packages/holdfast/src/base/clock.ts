@@ -7,6 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
+/** Of a `Clock`. */
 export interface Timer {
   cancel(): void;
 }
