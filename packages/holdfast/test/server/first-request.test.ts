@@ -27,8 +27,11 @@ class Process implements AsyncDisposable {
     this.#proxies = proxies;
     this.#clients = proxies.map(({ host, port }) => new Redis(port, host, { lazyConnect }));
     const [client] = this.#clients as [Redis];
-    const store = this.#clients.length === 1 ? client : quorum(this.#clients, { durable: true });
-    this.#holdfast = new Holdfast(store, { requestTimeout: 20_000 });
+    // a request without an answer in time may have copies, whatever its connection
+    const requestTimeout = 20_000;
+    const settings = { durable: true, serverTimeout: requestTimeout };
+    const store = this.#clients.length === 1 ? client : quorum(this.#clients, settings);
+    this.#holdfast = new Holdfast(store, { requestTimeout });
   }
 
   static async start(
