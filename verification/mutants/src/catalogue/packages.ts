@@ -58,7 +58,7 @@ const SQLITE: readonly Mutant[] = [
   {
     name: 'a replaced file is not noticed',
     mistake: 'a process goes on with a file that has another name or none',
-    edits: [edit('sqlite', 'database.js', 'if (isThere(this.path, open.identity))', 'if (true)')],
+    edits: [edit('sqlite', 'database.js', 'if (isThere(path, identity))', 'if (true)')],
   },
 ];
 
