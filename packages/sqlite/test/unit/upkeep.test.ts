@@ -15,7 +15,7 @@ function databaseOn(path: string): Database {
   return database;
 }
 
-it('a start of the system with a clock that is an hour behind ends old leases', async () => {
+it('a start of the system with a clock an hour behind ends old leases', async () => {
   const file = folder.file();
   const database = databaseOn(file);
   const set = (text: string): Promise<unknown> =>
