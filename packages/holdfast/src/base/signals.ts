@@ -10,7 +10,7 @@ export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly 
     !/KILL|SIGSTOP/.test(one);
   const bad = Array.isArray(signals) ? signals.filter((one) => !good(one)) : [signals];
   if (bad.length === 0) return signals;
-  const expected = 'an array of signal names that the main thread can handle, for example SIGTERM';
+  const expected = 'an array of signals that the main thread can handle';
   throw badOption('closeOnSignals', expected, bad[0]);
 }
 

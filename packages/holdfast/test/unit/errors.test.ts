@@ -64,8 +64,8 @@ it.each([
 it.each([
   [() => new Holdfast(memory()).allOf([]), '1 to 10000 keys or mutexes, not an array of 0 ('],
   [
-    () => new Holdfast(memory(), { closeOnSignals: ['SIGTERM', 'TERM' as 'SIGTERM'] }),
-    'an array of signal names that can be handled, for example SIGTERM, not "TERM" (',
+    () => new Holdfast(memory(), { closeOnSignals: ['TERM' as 'SIGTERM', 'SIGTERM'] }),
+    'an array of signals that the main thread can handle, not "TERM" (',
   ],
   [() => new Holdfast(memory()).latch('k', undefined as never), '"count" must be'],
 ])('an array or a missing number is named, not the object around it (%#)', (call, text) => {
