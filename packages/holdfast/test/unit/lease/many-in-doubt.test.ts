@@ -78,7 +78,11 @@ describe('a step of the wall clock by 2 s', () => {
     await settle();
     await clock.advance(100);
     expect([before, leases.every((lease) => lease.held)]).toEqual([false, true]);
-    expect(store.batches.flat().length).toBe(6);
+    const sent = store.batches.flat();
+    expect(sent.filter(({ op }) => op === 'renewMany')).toHaveLength(6);
+    // the others tell where the process listens, and extend nothing
+    const telling = sent.filter(({ op }) => op !== 'renewMany');
+    expect(telling.every((one) => one.op === 'renew' && one.ttl === 1)).toBe(true);
     await clock.advance(1000);
     expect(leases.filter((lease) => lease.held)).toEqual([]);
   });
