@@ -112,7 +112,7 @@ export class Telemetry {
   warn<O extends Observation>(observation: O, ...about: About<O>): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
     const now = this.clock.now();
-    const tell = ({ Warnings: Loaded }: typeof import('./warnings.js')): void => {
+    const tell = ({ Warnings: Loaded }: { readonly Warnings: typeof Warnings }): void => {
       const warnings = (this.#warnings ??= new Loaded(this));
       Reflect.apply(warnings[observation], warnings, [now, ...about]);
     };

@@ -180,21 +180,16 @@ describe('lead whose work waits for a lock', () => {
     await leads;
   });
 
-  it('resolves when the signal of the caller stops it', async () => {
-    const leads = later(lead(() => stop.signal));
-    await clock.advance(20);
-    stop.abort('enough');
-    await clock.advance(10);
-    await leads;
-  });
-
-  it('resolves also if the reason of that is not a number', async () => {
-    const leads = later(lead(() => stop.signal));
-    await clock.advance(20);
-    stop.abort(Number.NaN);
-    await clock.advance(10);
-    await leads;
-  });
+  it.each(['enough', Number.NaN])(
+    'resolves when the signal of the caller stops it: %s',
+    async (why) => {
+      const leads = later(lead(() => stop.signal));
+      await clock.advance(20);
+      stop.abort(why);
+      await clock.advance(10);
+      await leads;
+    },
+  );
 
   it('resolves at a close after its signal, if the work has no signal', async () => {
     const leads = later(lead());
