@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 158_300, compressed: 52_900 },
+    limit: { minified: 158_900, compressed: 53_200 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

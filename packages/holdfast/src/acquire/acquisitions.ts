@@ -10,6 +10,7 @@ import { Records } from '../base/chain.js';
 import type { Clock } from '../base/clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
 import type { HoldfastError } from '../base/errors.js';
+import { MARK } from '../base/marker-key.js';
 import { drift, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import { Lasting } from '../lease/lasting.js';
 import type { Grant, Hold } from '../lease/root.js';
@@ -363,7 +364,8 @@ export class Acquisitions implements ReplyHandler {
   #deliver(acquisition: Acquisition, grant: Grant, now: number, how?: HandOffMessage['how']): void {
     const root = acquisition.root(this.#telemetry, grant, now);
     const { hold } = root;
-    this.#telemetry.granted(hold, how);
+    if (how !== undefined) this.#telemetry.granted(hold, how);
+    else if (!hold.key.includes(MARK)) this.#telemetry.acquisitions += 1;
     this.#leave(acquisition);
     if (!this.lasting.begun) this.lasting.begin();
     const claimed = hold.state === 'held' ? this.#watchdog.add(root, now) : undefined;

@@ -19,7 +19,7 @@ import type { Release, Turn, TurnReply } from '../engine/commands.js';
 import { Attempts, type ReleaseResult, type ReleaseRetrier } from './cleanup/release-retrier.js';
 import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
-import { isMarker } from '../base/marker-key.js';
+import { MARK } from '../base/marker-key.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { Clock } from '../base/clock.js';
 import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
@@ -63,7 +63,7 @@ export class Releaser implements Grantor {
     const believed = watchdog.believes(hold, now);
     if (hold.state !== 'held') return Promise.resolve(this.#over(hold));
     if (now.at - hold.grantedAt >= hold.terms.longHold) telemetry.warn('held', hold);
-    if (!isMarker(hold.key)) telemetry.releases += 1;
+    if (!hold.key.includes(MARK)) telemetry.releases += 1;
     const { withdrawals } = retrier;
     const isReleasing = withdrawals.size > 0 && withdrawals.find(root.id) !== undefined;
     const certainty = isReleasing ? 'releasing' : believed ? 'held' : 'doubted';

@@ -1,7 +1,7 @@
 /** Each check throws `HOLDFAST_BAD_OPTION` with the option's name. */
 import { type Clock, systemClock } from './clock.js';
 import { badOption, unknownOption } from './errors.js';
-import { isMarker } from './marker-key.js';
+import { MARK } from './marker-key.js';
 
 const KEY_BYTES_MAX = 1024;
 export const TEXT_MAX = 200;
@@ -26,7 +26,7 @@ export function checkKey(key: unknown, name = 'key'): string {
 
 export function checkLockKey(key: unknown, name = 'key'): string {
   const checked = checkKey(key, name);
-  if (!isMarker(checked)) return checked;
+  if (!checked.includes(MARK)) return checked;
   throw badOption(name, 'text without U+001F, which only keys of markers contain', key);
 }
 

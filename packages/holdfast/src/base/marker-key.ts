@@ -3,11 +3,6 @@
 /** No lock's key contains it. */
 export const MARK = '\u001f';
 
-/** Markers are neither counted nor published. */
-export function isMarker(key = ''): boolean {
-  return key.includes(MARK);
-}
-
 /** Different lists of parts have different keys. */
 export function markerKey(key: string, ...parts: string[]): string {
   // the lengths at the end tell where each part begins

@@ -2,7 +2,7 @@ import type { CallOptions } from '../base/abort.js';
 import type { RedisClient } from '../store/clients/detect.js';
 import { type DoctorReport, examine } from './doctor.js';
 import { badOption, isHoldfastError } from '../base/errors.js';
-import type { Health } from './health.js';
+import { type Health, healthOf } from './health.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
 import { inspect, type ListOptions, type LockInfo } from '../primitives/inspection.js';
 import { count, list } from '../primitives/listing.js';
@@ -204,7 +204,6 @@ export class Holdfast extends HoldfastCore {
    */
   async health(): Promise<Health> {
     try {
-      const { healthOf } = await import('./health.js');
       return await healthOf(this.core);
     } catch (error) {
       return { status: 'down', problems: [(error as Error).message], roundTrip: undefined };

@@ -1,5 +1,5 @@
 import type { Core } from '../acquire/core.js';
-import { isMarker } from '../base/marker-key.js';
+import { MARK } from '../base/marker-key.js';
 
 /** The state of one instance, and what it has done since its creation. */
 export interface HoldfastStats {
@@ -63,6 +63,6 @@ export function statsByKey(core: Core): Map<string, KeyStats> {
     stats.permits += weight;
   }
   for (const [key, count] of core.acquisitions.waiting()) of(key).waiting += count;
-  for (const key of found.keys()) if (isMarker(key)) found.delete(key);
+  for (const key of found.keys()) if (key.includes(MARK)) found.delete(key);
   return found;
 }

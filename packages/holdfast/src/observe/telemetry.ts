@@ -13,7 +13,7 @@ import {
 } from 'node:diagnostics_channel';
 import type { AcquireRequest } from '../acquire/call.js';
 import { type Clock, outside } from '../base/clock.js';
-import { isMarker } from '../base/marker-key.js';
+import { MARK } from '../base/marker-key.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { ReleaseOutcome } from '../lease/lease.js';
 import type {
@@ -120,10 +120,9 @@ export class Telemetry {
     void outside(() => import('./warnings.js').then(tell, () => undefined));
   }
 
-  granted(hold: Hold, how?: HandOffMessage['how']): void {
-    if (isMarker(hold.key)) return;
+  granted(hold: Hold, how: HandOffMessage['how']): void {
+    if (hold.key.includes(MARK)) return;
     this.acquisitions += 1;
-    if (how === undefined) return;
     this.handOffs += 1;
     if (!HAND_OFF.hasSubscribers) return;
     const { key, name: id, fence } = hold;
@@ -131,7 +130,7 @@ export class Telemetry {
   }
 
   lost(hold: Hold): void {
-    if (isMarker(hold.key)) return;
+    if (hold.key.includes(MARK)) return;
     const now = this.clock.now();
     this.losses += 1;
     this.lostAt.set(hold, now);
@@ -164,7 +163,7 @@ export class Telemetry {
     condition?: string,
   ): Promise<Hold | null> {
     const { key, weight: permits, capacity, terms, onProgress } = request;
-    if (isMarker(key)) return acquire(request);
+    if (key.includes(MARK)) return acquire(request);
     const { instance } = this;
     const { wait, label } = terms;
     const queued = false;
@@ -199,7 +198,7 @@ export class Telemetry {
     message: Omit<ReleaseMessage, 'instance'>,
     release: () => Promise<ReleaseOutcome>,
   ): Promise<ReleaseOutcome> {
-    if (isMarker(message.key)) return release();
+    if (message.key.includes(MARK)) return release();
     const full: ReleaseMessage = { instance: this.instance, ...message };
     return traced(RELEASE, full, release, released);
   }

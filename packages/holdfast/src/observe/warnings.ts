@@ -1,7 +1,7 @@
 /** The rules and texts of warnings: probable mistakes of the program, and dangers for leases. */
 import type { AcquireRequest } from '../acquire/call.js';
 import type { HoldfastWarning, HoldfastWarningCode } from '../base/warning.js';
-import { isMarker } from '../base/marker-key.js';
+import { MARK } from '../base/marker-key.js';
 import type { Hold } from '../lease/root.js';
 import type { WarningMessage } from './messages.js';
 import { type Telemetry, WARNING } from './telemetry.js';
@@ -190,7 +190,7 @@ export class Warnings {
   }
 
   #tell(code: HoldfastWarningCode, text: string, key?: string, quietly = false): void {
-    if (isMarker(key)) return;
+    if (key?.includes(MARK)) return;
     const warning: HoldfastWarning = { code, message: `Holdfast: ${text}`, key };
     const { instance, settings } = this.#telemetry;
     if (WARNING.hasSubscribers) {

@@ -2,7 +2,7 @@ import type { Core } from '../acquire/core.js';
 import type { HoldfastError } from '../base/errors.js';
 import type { Inspect } from '../engine/commands.js';
 import { errorOf, info, type ListOptions, type LockInfo, SHOWN_MAX } from './inspection.js';
-import { isMarker } from '../base/marker-key.js';
+import { MARK } from '../base/marker-key.js';
 import { matchingKeys } from '../store/glob.js';
 import { UnreadableRecord } from '../store/port.js';
 
@@ -25,7 +25,7 @@ export async function* list(
     batch = [];
   };
   for await (const key of keysOf(core, pattern)) {
-    if (seen.has(key) || (!markers && isMarker(key))) continue;
+    if (seen.has(key) || (!markers && key.includes(MARK))) continue;
     seen.add(key);
     batch.push(key);
     if (batch.length === BATCH) inspectBatch();
@@ -37,7 +37,7 @@ export async function* list(
 
 export async function count(core: Core, pattern: string): Promise<number> {
   const seen = new Set<string>();
-  for await (const key of keysOf(core, pattern)) if (!isMarker(key)) seen.add(key);
+  for await (const key of keysOf(core, pattern)) if (!key.includes(MARK)) seen.add(key);
   return seen.size;
 }
 
