@@ -1,4 +1,5 @@
 /** Instances that close on SIGTERM; the key says what the program does beside. */
+import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, memory } from 'holdfast';
 import { setting, tell, told } from './connect.mjs';
@@ -17,9 +18,15 @@ const make = () => new Holdfast(store, { closeOnSignals: ['SIGTERM'], grace: 500
 const [one, other] = [make(), make()];
 if (own === 'many') {
   for (let count = 0; count < 12; count++) make();
-  const at = `${new URL('base/signals.js', import.meta.resolve('holdfast')).href}?copy`;
-  const { closeOn } = await import(at);
-  closeOn(['SIGTERM'], () => Promise.resolve());
+  const entry = import.meta.resolve('holdfast');
+  if (entry.includes('/publish/')) {
+    // the package has another copy, for CommonJS
+    const copy = createRequire(import.meta.url)('holdfast');
+    void new copy.Holdfast(copy.memory(), { closeOnSignals: ['SIGTERM'] });
+  } else {
+    const { closeOn } = await import(`${new URL('base/signals.js', entry).href}?copy`);
+    closeOn(['SIGTERM'], () => Promise.resolve());
+  }
   tell('listens', { listeners: process.listenerCount('SIGTERM') });
 }
 if (own === 'once') process.once('SIGTERM', () => void shutdown());
