@@ -114,7 +114,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'keeps a retry timer after close': {
     file: 'acquire/cleanup/release-retrier.js',
-    from: 'pause?.wake();',
+    from: ' pause?.wake();',
     to: ';',
     shown: 'close-between-tries.json',
     as: /timer/,

@@ -54,7 +54,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 63,
+    seed: 89,
   },
   {
     name: 'servers without memory know the past',
