@@ -5,6 +5,9 @@ import { Failure } from '../failure.js';
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
 const OTHERS = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH', 'SIGCONT'] as const;
 
+/** They end a view that runs until it is stopped. */
+export const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 export class Signals {
   readonly #aborting = new AbortController();
   #first: NodeJS.Signals | undefined;

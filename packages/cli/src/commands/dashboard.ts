@@ -1,5 +1,6 @@
 /** `holdfast dashboard`: serves a live view of the locks until a signal ends it. */
 import { dashboard as view, serve } from 'holdfast-dashboard';
+import { STOPPING } from '../child/signals.js';
 import { EXIT, Failure } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
@@ -15,7 +16,7 @@ export async function dashboard({ port, write, ...options }: DashboardOptions): 
   const store = await openStore(options);
   // a signal before this ends the program as usual
   const stopped = new Promise<void>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => resolve());
+    for (const name of STOPPING) process.on(name, () => resolve());
   });
   try {
     const live = view(store.holdfast, { localWrites: write === true });

@@ -1,6 +1,7 @@
 /** `holdfast watch`: the locks, again and again. */
 import type { Holdfast, LockInfo } from 'holdfast';
 import { createLogUpdate } from 'log-update';
+import { STOPPING } from '../child/signals.js';
 import { failureOf } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
@@ -14,8 +15,6 @@ export interface WatchOptions extends CommonOptions {
   readonly every: number;
   readonly count?: number;
 }
-
-const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Lines that are not rows of the table: the title, the heads, the last line and the cursor. */
 const OTHER_LINES = 4;

@@ -68,8 +68,8 @@ export class Processes {
   }
 
   /**
-   * A patience of 0 promises no next command, so it is ignored. Another
-   * acquisition may end sooner: a pause goes on, and no patience shortens an earlier one.
+   * A patience of 0 promises no next command, so it is ignored. Another acquisition may end sooner:
+   * a pause goes on, and no patience shortens an earlier one.
    */
   hear(id: string, now: Micros, patience: number): void {
     const known = this.#known.get(processOf(id));
