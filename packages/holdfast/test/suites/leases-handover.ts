@@ -17,7 +17,7 @@ export function leaseHandover(backend: Backend): void {
 function handing(backend: Backend): void {
   it('keeps the end that maxHold sets, and no closed instance adopts', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
-    const lease = await one.mutex(freshKey()).acquire({ maxHold: paced(1200), ttl: paced(900) });
+    const lease = await one.mutex(freshKey()).acquire({ maxHold: paced(1200), ttl: 60_000 });
     const text = handOver(one, lease);
     const closed = await backend.make();
     await closed.close();
@@ -124,7 +124,7 @@ function kinds(backend: Backend): void {
     const four = await adopt<SemaphoreLease>(other, handOver(one, permits));
     expect(await four.releasePermits(2)).toBe(2);
     expect(await one.semaphore(b, { permits: 5 }).available()).toBe(3);
-    const several = await one.allOf([c, d]).acquire({ ttl: 1500 });
+    const several = await one.allOf([c, d]).acquire({ ttl: paced(1500) });
     const both = await adopt<MultiLease>(other, handOver(one, several));
     expect([both.keys, both.held]).toEqual([[c, d], true]);
     const lost = aborted(both.signal);

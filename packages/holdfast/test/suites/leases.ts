@@ -81,15 +81,15 @@ function renewal(backend: Backend): void {
   });
 
   it('ends at maxHold', async () => {
-    const [one, other] = [await backend.make({ ttl: paced(1200) }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: paced(2400) }), await backend.make()];
     const key = freshKey();
     const start = performance.now();
-    const lease = await one.mutex(key).acquire({ maxHold: paced(1500) });
+    const lease = await one.mutex(key).acquire({ maxHold: paced(3000) });
     const next = later(other.mutex(key).acquire({ wait: 30_000 }));
     const reason = await aborted(lease.signal);
     expect(reason.message).toContain('maxHold');
     // longer than the ttl: without renewal the wait would have been shorter
-    expect(performance.now() - start).toBeGreaterThan(paced(1500) - 100);
+    expect(performance.now() - start).toBeGreaterThan(paced(3000) - 100);
     expect((await next).held).toBe(true);
   });
 }
@@ -120,10 +120,8 @@ function extension(backend: Backend): void {
 
   it('beyond maxHold is refused', async () => {
     const holdfast = await backend.make();
-    const lease = await holdfast
-      .mutex(freshKey())
-      .acquire({ ttl: paced(500), maxHold: paced(2000) });
-    const error = await failure(lease.extend(paced(5000)), 'HOLDFAST_BAD_OPTION');
+    const lease = await holdfast.mutex(freshKey()).acquire({ ttl: 20_000, maxHold: 60_000 });
+    const error = await failure(lease.extend(90_000), 'HOLDFAST_BAD_OPTION');
     expect(error.message).toContain('maxHold');
     await failure(lease.ensure(Number.NaN), 'HOLDFAST_BAD_OPTION');
     expect(lease.held).toBe(true);
