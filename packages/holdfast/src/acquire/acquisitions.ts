@@ -10,7 +10,6 @@ import { Records } from '../base/chain.js';
 import type { Clock } from '../base/clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
 import type { HoldfastError } from '../base/errors.js';
-import { MARK } from '../base/marker-key.js';
 import { drift, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import { Lasting } from '../lease/lasting.js';
 import type { Grant, Hold } from '../lease/root.js';
@@ -98,7 +97,10 @@ export class Acquisitions implements ReplyHandler {
     request: AcquireRequest,
     isTraced: boolean = ACQUIRE.hasSubscribers !== false,
   ): Promise<Hold | null> {
-    if (isTraced) return this.#telemetry.acquire(request, (asked) => this.acquire(asked, false));
+    if (isTraced) {
+      const telemetry = this.#telemetry.of(request.key);
+      return telemetry.acquire(request, (asked) => this.acquire(asked, false));
+    }
     const { key, terms } = request;
     if (this.closed && request.closing !== true) return Promise.reject(failures.closed(key));
     if (terms.signal?.aborted) return Promise.reject(aborted(key, terms.signal.reason));
@@ -362,10 +364,11 @@ export class Acquisitions implements ReplyHandler {
   }
 
   #deliver(acquisition: Acquisition, grant: Grant, now: number, how?: HandOffMessage['how']): void {
-    const root = acquisition.root(this.#telemetry, grant, now);
+    const telemetry = this.#telemetry.of(acquisition.request.key);
+    const root = acquisition.root(telemetry, grant, now);
     const { hold } = root;
-    if (how !== undefined) this.#telemetry.granted(hold, how);
-    else if (!hold.key.includes(MARK)) this.#telemetry.acquisitions += 1;
+    if (how !== undefined) telemetry.granted(hold, how);
+    else telemetry.acquisitions += 1;
     this.#leave(acquisition);
     if (!this.lasting.begun) this.lasting.begin();
     const claimed = hold.state === 'held' ? this.#watchdog.add(root, now) : undefined;

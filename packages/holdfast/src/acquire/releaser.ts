@@ -19,7 +19,6 @@ import type { Release, Turn, TurnReply } from '../engine/commands.js';
 import { Attempts, type ReleaseResult, type ReleaseRetrier } from './cleanup/release-retrier.js';
 import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
-import { MARK } from '../base/marker-key.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { Clock } from '../base/clock.js';
 import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
@@ -58,12 +57,13 @@ export class Releaser implements Grantor {
   ): Promise<ReleaseOutcome> {
     if (isTraced) return this.#trace(hold);
     const { root } = hold;
-    const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
+    const { telemetry } = root;
+    const { acquisitions, retrier, suspend, watchdog } = this.#parts;
     const now = suspend.moment();
     const believed = watchdog.believes(hold, now);
     if (hold.state !== 'held') return Promise.resolve(this.#over(hold));
     if (now.at - hold.grantedAt >= hold.terms.longHold) telemetry.warn('held', hold);
-    if (!hold.key.includes(MARK)) telemetry.releases += 1;
+    telemetry.releases += 1;
     const { withdrawals } = retrier;
     const isReleasing = withdrawals.size > 0 && withdrawals.find(root.id) !== undefined;
     const certainty = isReleasing ? 'releasing' : believed ? 'held' : 'doubted';
@@ -83,7 +83,7 @@ export class Releaser implements Grantor {
     const { key, name: id, fence, grantedAt } = hold;
     const held = this.clock.now() - grantedAt;
     const release = (): Promise<ReleaseOutcome> => this.release(hold, false);
-    return this.#parts.telemetry.release({ key, id, fence, held }, release);
+    return hold.root.telemetry.release({ key, id, fence, held }, release);
   }
 
   #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
@@ -92,7 +92,7 @@ export class Releaser implements Grantor {
     const { end } = hold;
     hold.end = undefined;
     if (end !== undefined) return end.again();
-    if (hold.state === 'lost') this.#parts.telemetry.warn('outlived', hold);
+    if (hold.state === 'lost') hold.root.telemetry.warn('outlived', hold);
     this.withdraw(hold);
     return 'lost';
   }
@@ -110,7 +110,7 @@ export class Releaser implements Grantor {
     if (!isOn(RELEASE)) return;
     const { key, name: id, fence, grantedAt } = hold;
     const about = { key, id, fence, held: this.clock.now() - grantedAt };
-    void this.#parts.telemetry.release(about, () => Promise.resolve('kept'));
+    void hold.root.telemetry.release(about, () => Promise.resolve('kept'));
   }
 
   /**

@@ -146,7 +146,7 @@ export class Roots implements RootQueueEvents {
     }
     const hold = root.pass(next.request.terms, now);
     this.#parts.watchdog.passed(root, now);
-    this.#parts.telemetry.granted(hold, 'local');
+    root.telemetry.granted(hold, 'local');
     queue.granted(hold);
     return true;
   }

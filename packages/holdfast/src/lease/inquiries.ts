@@ -54,10 +54,15 @@ export class Inquiries {
   /**
    * Extends a lease to at least `ms` from now. Rejects without an answer.
    * @param wait the part of the ttl to wait for an answer
+   * @param begun the time of this step
    */
-  renew(root: Root, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
+  renew(
+    root: Root,
+    ms: number,
+    wait: number = CALL_WAITS,
+    begun: Moment = this.#suspend.moment(),
+  ): Promise<RenewReply['status']> {
     const count = (status: RenewReply['status']): number => (status === 'renewed' ? 1 : 0);
-    const begun = this.#suspend.moment();
     return this.#watched([root], ms, begun, () => this.#renew(root, ms, wait, begun), count);
   }
 

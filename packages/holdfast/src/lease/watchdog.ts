@@ -153,7 +153,8 @@ export class Watchdog {
   };
 
   readonly #look = (): void => {
-    const now = this.#suspend.moment().at;
+    const moment = this.#suspend.moment();
+    const now = moment.at;
     const renewals = new Renewals(now, this.#requests.shardOf);
     this.#due.takeGroups(now, renewals);
     while (!renewals.full) {
@@ -161,18 +162,18 @@ export class Watchdog {
       if (root === undefined || root.renewal.due - GATHER * root.ttl > now) break;
       if (!this.#attend(root, now, renewals)) break;
     }
-    this.#send(renewals);
+    this.#send(renewals, moment);
     this.#due.arm();
   };
 
-  #send({ batches }: Renewals): void {
+  #send({ batches }: Renewals, moment?: Moment): void {
     for (const batch of batches) {
       const roots = batch.filter((root) => !(root.doubted && root.uncertain));
       for (const root of batch) if (root.doubted && root.uncertain) void this.#verify(root);
       const [first] = roots;
       if (first === undefined) continue;
       if (roots.length > 1) void this.#askTogether(roots, first.doubted);
-      else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
+      else void (first.doubted ? this.#verify(first) : this.#renewDue(first, moment));
     }
   }
 
@@ -215,13 +216,14 @@ export class Watchdog {
     });
   }
 
-  async #renewDue(root: Root): Promise<void> {
+  async #renewDue(root: Root, now?: Moment): Promise<void> {
     root.renewal.busy = true;
     this.#due.plan(root);
     let left: number;
     try {
       const { ttl } = root;
-      left = (await this.inquiries.renew(root, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
+      const status = await this.inquiries.renew(root, ttl, RENEWAL_WAITS, now);
+      left = status === 'renewed' ? 1 : 0;
     } catch (error) {
       return this.#renewed(root, UNANSWERED, this.#clock.now(), error as Error);
     }

@@ -99,6 +99,7 @@ export class Telemetry {
   readonly roots: () => Iterable<Root>;
   readonly lostAt: WeakMap<Hold, number> = new WeakMap<Hold, number>();
   #warnings: Warnings | undefined;
+  #silence: Silence | undefined;
 
   constructor(settings: Settings, id: string, store: string, roots: () => Iterable<Root>) {
     const { clock, prefix, label } = settings;
@@ -106,6 +107,13 @@ export class Telemetry {
     this.clock = clock;
     this.instance = { id, store, prefix, label };
     this.roots = roots;
+  }
+
+  /** Markers are no locks of the program: they are neither counted nor told. */
+  of(key: string): Telemetry {
+    if (!key.includes(MARK)) return this;
+    const { settings, instance, roots } = this;
+    return (this.#silence ??= new Silence(settings, instance.id, instance.store, roots));
   }
 
   /** Loads the texts and rules with the first observation. */
@@ -121,7 +129,6 @@ export class Telemetry {
   }
 
   granted(hold: Hold, how: HandOffMessage['how']): void {
-    if (hold.key.includes(MARK)) return;
     this.acquisitions += 1;
     this.handOffs += 1;
     if (!HAND_OFF.hasSubscribers) return;
@@ -130,7 +137,6 @@ export class Telemetry {
   }
 
   lost(hold: Hold): void {
-    if (hold.key.includes(MARK)) return;
     const now = this.clock.now();
     this.losses += 1;
     this.lostAt.set(hold, now);
@@ -163,7 +169,6 @@ export class Telemetry {
     condition?: string,
   ): Promise<Hold | null> {
     const { key, weight: permits, capacity, terms, onProgress } = request;
-    if (key.includes(MARK)) return acquire(request);
     const { instance } = this;
     const { wait, label } = terms;
     const queued = false;
@@ -198,9 +203,25 @@ export class Telemetry {
     message: Omit<ReleaseMessage, 'instance'>,
     release: () => Promise<ReleaseOutcome>,
   ): Promise<ReleaseOutcome> {
-    if (message.key.includes(MARK)) return release();
     const full: ReleaseMessage = { instance: this.instance, ...message };
     return traced(RELEASE, full, release, released);
+  }
+}
+
+export class Silence extends Telemetry {
+  override granted(): void {}
+
+  override lost(): void {}
+
+  override acquire(
+    request: AcquireRequest,
+    acquire: (request: AcquireRequest) => Promise<Hold | null>,
+  ): Promise<Hold | null> {
+    return acquire(request);
+  }
+
+  override release(_: object, release: () => Promise<ReleaseOutcome>): Promise<ReleaseOutcome> {
+    return release();
   }
 }
 

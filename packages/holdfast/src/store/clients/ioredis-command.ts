@@ -8,7 +8,6 @@
  * concern single commands, or if the program traces ioredis' commands.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
-import { connectionOf } from './ioredis-state.js';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
 
 interface Command {
@@ -57,6 +56,23 @@ export function posting(given: object): ClientPort['post'] {
     }
     return true;
   };
+}
+
+/**
+ * The number of the connection, which is known before it is open: what is sent meanwhile waits for
+ * it. A client that connects with its first command has none yet. The stream, if a version of the
+ * client does not count.
+ */
+export function connectionOf(client: object): unknown {
+  const { connectionEpoch: count, status, stream } = client as Counting;
+  if (typeof count !== 'number') return stream;
+  return status === 'wait' ? count + 1 : count;
+}
+
+interface Counting {
+  readonly connectionEpoch?: unknown;
+  readonly status?: unknown;
+  readonly stream?: unknown;
 }
 
 function ownerOf(client: object, name: string): object | null {

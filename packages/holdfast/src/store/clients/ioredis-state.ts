@@ -10,20 +10,3 @@ export function ioredisState(client: object, address: unknown): ClientState | un
     : `in state "${status}"`;
   return { closed, text: notReady(client, state, address) };
 }
-
-/**
- * The number of the connection, which is known before it is open: what is sent meanwhile waits for
- * it. A client that connects with its first command has none yet. The stream, if a version of the
- * client does not count.
- */
-export function connectionOf(client: object): unknown {
-  const { connectionEpoch: count, status, stream } = client as Counting;
-  if (typeof count !== 'number') return stream;
-  return status === 'wait' ? count + 1 : count;
-}
-
-interface Counting {
-  readonly connectionEpoch?: unknown;
-  readonly status?: unknown;
-  readonly stream?: unknown;
-}

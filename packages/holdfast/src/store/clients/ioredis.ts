@@ -1,9 +1,9 @@
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
-import { connectionOf, ioredisState } from './ioredis-state.js';
+import { ioredisState } from './ioredis-state.js';
 import { placeOf } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
-import { posting } from './ioredis-command.js';
+import { connectionOf, posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
