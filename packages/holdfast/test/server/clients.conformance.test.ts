@@ -28,8 +28,10 @@ const call = (source: string, keys: string[] = [], args: string[] = []): ScriptC
 /** The reply or the error that a receiver gets, or that `evalsha` gives if there are none. */
 function outcomeOf(port: ClientPort, one: ScriptCall): Promise<unknown> {
   return new Promise((resolve) => {
-    const isPosted = port.post?.(one, { answered: resolve, failed: resolve }) === true;
-    if (!isPosted) void port.evalsha([one])[0]?.then(resolve, resolve);
+    const [before, last] = [one.args.slice(0, -1), one.args.at(-1)];
+    const to = { answered: resolve, failed: resolve };
+    const isPosted = last !== undefined && port.post?.({ ...one, args: before }, last, to);
+    if (isPosted !== true) void port.evalsha([one])[0]?.then(resolve, resolve);
   });
 }
 

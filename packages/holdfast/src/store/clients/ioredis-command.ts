@@ -11,7 +11,6 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
 
 interface Command {
-  args: readonly string[];
   isResolved: boolean;
   isTraced: boolean;
   resolve: (raw: unknown) => void;
@@ -44,13 +43,13 @@ export function posting(given: object): ClientPort['post'] {
   if (ownerOf(client, 'evalsha') !== ownerOf(client, 'evalshaBuffer')) return undefined;
   const ScriptCommand = scriptCommandOf(client);
   if (ScriptCommand === undefined) return undefined;
-  return (call, to) => {
+  return (call, last, to) => {
     // Node before 20.13 does not tell
     if ((TRACED.hasSubscribers as boolean | undefined) !== false) return false;
     // the program wants to see the calls
     if (Object.hasOwn(client, 'evalsha')) return false;
     try {
-      client.sendCommand(new ScriptCommand(call, to));
+      client.sendCommand(new ScriptCommand(call, last, to));
     } catch (error) {
       to.failed(error, true);
     }
@@ -88,15 +87,18 @@ function isSet({ options }: Client, name: string): boolean {
 
 function scriptCommandOf(
   client: Client,
-): (new (call: ScriptCall, to: RawOutcome) => object) | undefined {
+): (new (call: ScriptCall, last: string, to: RawOutcome) => object) | undefined {
   const Base = commandClassOf(client);
   if (Base === undefined) return undefined;
 
   class ScriptCommand extends Base {
-    constructor({ sha, keys, args }: ScriptCall, to: RawOutcome) {
+    readonly call: ScriptCall;
+    readonly last: string;
+
+    constructor(call: ScriptCall, last: string, to: RawOutcome) {
       super('evalsha', NONE, TEXTS);
-      // of the exact size: most of what a call allocates
-      this.args = [sha, `${keys.length}`].concat(keys, args);
+      this.call = call;
+      this.last = last;
       this.isTraced = true;
       const connection = connectionOf(client);
       // no methods: other libraries call them without the command
@@ -109,22 +111,30 @@ function scriptCommandOf(
 
     initPromise(): void {}
 
+    /** The client reads it in rare cases, so no call keeps an array. */
+    get args(): readonly string[] {
+      const { sha, keys, args } = this.call;
+      return [sha, `${keys.length}`, ...keys, ...args, this.last];
+    }
+
+    set args(_: readonly string[]) {}
+
     override toWritable(): string {
-      const { args } = this;
-      const words = (WORDS[args.length] ??= Array.from({ length: 2 * args.length + 2 }, () => ''));
-      words[0] = `*${args.length + 1}\r\n$7\r\nevalsha`;
-      let at = 1;
-      for (const arg of args) {
-        const length = Buffer.byteLength(arg);
-        words[at++] = LENGTHS[length] ?? `$${length}`;
-        words[at++] = arg;
-      }
+      const { sha, keys, args } = this.call;
+      const count = keys.length + args.length + 3;
+      const words = (WORDS[count] ??= Array.from({ length: 2 * count + 2 }, () => ''));
+      words[0] = `*${count + 1}\r\n$7\r\nevalsha`;
+      let at = write(words, 1, sha);
+      at = write(words, at, `${keys.length}`);
+      for (const key of keys) at = write(words, at, key);
+      for (const arg of args) at = write(words, at, arg);
+      write(words, at, this.last);
       return words.join('\r\n');
     }
   }
 
-  const call = { sha: '', keys: [], args: ['é'] };
-  const sample = new ScriptCommand(call, { answered() {}, failed() {} });
+  const call = { sha: '', keys: ['é'], args: [''] };
+  const sample = new ScriptCommand(call, '2', { answered() {}, failed() {} });
   const isKnown = sample.toWritable() === Base.prototype.toWritable.call(sample);
   return isKnown && sample.promise === undefined ? ScriptCommand : undefined;
 }
@@ -133,6 +143,13 @@ function scriptCommandOf(
 const WORDS: string[][] = [];
 /** The words for lengths, of which most calls have the same. */
 const LENGTHS = Array.from({ length: 128 }, (_, length) => `$${length}`);
+
+function write(words: string[], at: number, word: string): number {
+  const length = Buffer.byteLength(word);
+  words[at] = LENGTHS[length] ?? `$${length}`;
+  words[at + 1] = word;
+  return at + 2;
+}
 
 function commandClassOf(client: Client): CommandClass | undefined {
   try {

@@ -53,8 +53,8 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
       return calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args));
     },
 
-    post({ sha, keys, args }: ScriptCall, to: RawOutcome): boolean {
-      send(['EVALSHA', sha], keys, args).then(
+    post({ sha, keys, args }: ScriptCall, last: string, to: RawOutcome): boolean {
+      send(['EVALSHA', sha], keys, args.concat(last)).then(
         (raw) => to.answered(raw, true),
         (error: unknown) => to.failed(error, true),
       );

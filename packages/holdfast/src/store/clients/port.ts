@@ -94,8 +94,9 @@ export interface ConnectionPart {
   /**
    * Sends one EVALSHA, and gives the reply to a receiver, possibly while the client reads it. False
    * if the call has to go through `evalsha` now. Never throws.
+   * @param last one more argument, for which no longer array is made
    */
-  readonly post?: ((call: ScriptCall, to: RawOutcome) => boolean) | undefined;
+  readonly post?: ((call: ScriptCall, last: string, to: RawOutcome) => boolean) | undefined;
 
   /** No connection for `WAIT` can be opened, see `line.ts`. */
   readonly hasNoLine?: true;

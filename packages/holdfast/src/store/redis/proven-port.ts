@@ -124,21 +124,13 @@ const REPLACED = Symbol('replaced');
  *        \--an error--> (a probe) --> repeated, if that may help --> answered or failed
  */
 export class Posted implements RawOutcome {
+  readonly proof: string = nextProof();
   readonly #call: ScriptCall;
-  readonly #proof: string;
   readonly #parts: PostedParts;
   readonly #command: KeyCommand;
   readonly #to: Outcome;
 
-  constructor(
-    parts: PostedParts,
-    command: KeyCommand,
-    call: ScriptCall & { args: string[] },
-    to: Outcome,
-  ) {
-    this.#proof = nextProof();
-    // not pushed: that would reserve room for many more arguments
-    call.args = call.args.concat(this.#proof);
+  constructor(parts: PostedParts, command: KeyCommand, call: ScriptCall, to: Outcome) {
     this.#call = call;
     this.#parts = parts;
     this.#command = command;
@@ -149,7 +141,7 @@ export class Posted implements RawOutcome {
     const { client, ordered, answerTo, refuseTwice } = this.#parts;
     let reply: Reply;
     try {
-      reply = answerTo(this.#command, client.proofs.read(raw, this.#proof));
+      reply = answerTo(this.#command, client.proofs.read(raw, this.proof));
       if (!isSame) refuseTwice(reply, this.#command);
     } catch (error) {
       return error instanceof OutOfStep ? this.#again(error, isSame) : this.#to.erred(error);
@@ -165,9 +157,8 @@ export class Posted implements RawOutcome {
 
   #again(error: unknown, isSame: boolean): void {
     const { client, ordered, again } = this.#parts;
-    const call = { ...this.#call, args: this.#call.args.slice(0, -1) };
     const connection = isSame ? client.connection() : REPLACED;
-    again(this.#command, call, error, connection).then(
+    again(this.#command, this.#call, error, connection).then(
       (reply) => this.#to.replied(reply, ordered && client.connection() === connection),
       (second: unknown) => this.#to.erred(second),
     );

@@ -129,10 +129,11 @@ export class RedisStore implements Store {
   post(command: Command, to: Outcome): boolean {
     if (this.#client.post === undefined || command.op === 'renewMany') return false;
     const call = this.#callOf(command);
-    return this.#client.post(call, new Posted(this.#posting, command, call, to));
+    const posted = new Posted(this.#posting, command, call, to);
+    return this.#client.post(call, posted.proof, posted);
   }
 
-  #callOf(command: KeyCommand): ScriptCall & { args: string[] } {
+  #callOf(command: KeyCommand): ScriptCall {
     const keys = this.#keysOf(command);
     const sent = this.#channels === undefined ? command : this.#addressed(command);
     return { sha: scripts[command.op].sha, keys, args: encode(sent) };
