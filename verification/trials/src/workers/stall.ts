@@ -7,6 +7,7 @@ import { monotonic } from '../support/overlaps.js';
 export const PLACES = ['timer', 'immediate', 'microtask', 'reply'] as const;
 
 export interface Stall {
+  /** In ms. It is at least as long as the leases last. */
   readonly ms: number;
   readonly place: (typeof PLACES)[number];
   /** The leases are renewed for so many ms just before, so no renewal is on its way; 0: not. */
@@ -36,8 +37,10 @@ const LATER_MS = 50;
 /** Blocks the event loop, observes the leases, and observes them again later. */
 export async function observeStall(leases: readonly Lease[], stall: Stall): Promise<Stalled> {
   await begin(leases, stall);
+  // an extension whose answer was slow asks for more than its ms
+  const longest = Math.max(...leases.map(({ remaining }) => remaining));
   const from = monotonic();
-  block(stall.ms);
+  block(Math.max(stall.ms, longest + 1));
   const held = leases.map((lease) => lease.held);
   const to = monotonic();
   const aborted = leases.map(({ signal }) => signal.aborted);
