@@ -25,7 +25,7 @@ export { type Etcd, type EtcdMember, type EtcdOptions, startEtcd } from './etcd.
 export { type MariaDb, startMariaDb } from './mariadb.js';
 export { type FullDisk, makeFullDisk } from './full-disk.js';
 export { type Host, makeHost, type Wire } from './network.js';
-export { forgetPace, paced } from './pace.js';
+export { forgetPace, measuredPace, paced } from './pace.js';
 export { type Postgres, type PostgresOptions, startPostgres } from './postgres.js';
 export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';
 export type { AfterDrop, Match, Rule } from './proxy-rules.js';

@@ -20,7 +20,7 @@ const PROCESSES = 6;
 const KEYS = 4;
 /** Keys with unaffected waiters only. */
 const ORDINARY_KEYS = 2;
-const CLAIM_WINDOW = 300;
+const CLAIM_WINDOW = 600;
 const KINDS = ['killed', 'stopped', 'both', 'resumed'] as const;
 
 async function run(parameters: Parameters): Promise<Verdict> {
@@ -39,7 +39,7 @@ async function run(parameters: Parameters): Promise<Verdict> {
     measured: { ordinary: [], dead: [], stopped: [] },
   };
   const start = (): Promise<Contender> =>
-    Contender.start({ url: server.url, client, options, fault });
+    Contender.start({ url: server.url, client, options, fault, beats: true });
   let living: Contender[] = [];
   try {
     // the results after a failure are meaningless

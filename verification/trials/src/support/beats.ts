@@ -6,7 +6,7 @@ import { monotonic } from './overlaps.js';
 
 const BEAT_MS = 2;
 /** How long beats are kept. */
-const KNOWN_MS = 250;
+export const KNOWN_MS = 2000;
 
 /** Starts the timer; the returned function gives the times of the last beats. */
 export function startBeats(): () => readonly number[] {
@@ -20,11 +20,6 @@ export function startBeats(): () => readonly number[] {
     prune(now);
   }, BEAT_MS);
   return () => beats;
-}
-
-/** True if the process ran between two times. */
-export function ran(beats: readonly number[], from: number, to: number): boolean {
-  return beats.some((beat) => beat > from && beat < to);
 }
 
 /** The longest time without a beat between two times. */

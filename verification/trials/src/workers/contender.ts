@@ -43,6 +43,7 @@ export type Event = {
       readonly id: string;
       readonly held: boolean;
       readonly code: string;
+      readonly why: string;
       /** The latest end of the lease that `remaining` has ever promised. */
       readonly promised: number;
     }
@@ -103,8 +104,9 @@ async function want({ key, lock, hold, ignoresSignal }: Want): Promise<void> {
 function aborted({ key, id, held, signal }: Lease): void {
   const at = monotonic();
   const code = isHoldfastError(signal.reason) ? signal.reason.code : String(signal.reason);
+  const why = signal.reason instanceof Error ? signal.reason.message : code;
   const promised = leases.get(key)?.promised ?? 0;
-  report({ type: 'aborted', key, at, id, held, code, promised });
+  report({ type: 'aborted', key, at, id, held, code, why, promised });
 }
 
 /** The end of a lease by `remaining`; 0 if it has ended. */
