@@ -33,6 +33,8 @@ export class ShardingProxy implements AsyncDisposable {
   readonly url: string;
   /** False: the first server has all keys. It concerns the commands from then on. */
   shards = true;
+  /** If it is set, each command gets this error, as if no server were reached. */
+  outage = '';
   readonly #listener: Listener;
   readonly #servers: readonly Target[];
   readonly #sockets = new Set<Socket>();
@@ -85,6 +87,10 @@ export class ShardingProxy implements AsyncDisposable {
     });
     this.#opened(client, ...upstreams).on('data', (chunk) => {
       for (const frame of requests.push(chunk)) {
+        if (this.outage !== '') {
+          client.write(`-${this.outage}\r\n`);
+          continue;
+        }
         const place = this.#placeOfCommand(decodeCommand(frame));
         const slot: Slot = {};
         order.push(slot);

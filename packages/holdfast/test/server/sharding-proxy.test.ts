@@ -121,6 +121,24 @@ describe.each(['ioredis', 'node-redis'] as const)('with %s', (client) => {
     expect(await taken(one, await store())).toBe(0);
   });
 
+  it.each(['ERR Connection refused', 'upstream failure'])(
+    'an outage that the proxy tells as "%s" is no refusal',
+    async (text) => {
+      const own = new Holdfast(await opened());
+      ends.unshift(() => own.close({ grace: 0 }));
+      const lease = await own.mutex('held').acquire();
+      proxy.outage = text;
+      const code = 'HOLDFAST_UNREACHABLE';
+      await expect(own.mutex('k').tryAcquire()).rejects.toMatchObject({ code });
+      await expect(own.list().next()).rejects.toMatchObject({ code });
+      const { findings } = await own.doctor();
+      expect(findings[0]).toMatchObject({ code: 'unreachable', evidence: text });
+      expect(lease.held).toBe(true);
+      proxy.outage = '';
+      expect(await lease.release()).toBe('freed');
+    },
+  );
+
   it('the mark of the test is removed', async () => {
     const one = await used(await store());
     for (const key of keys) await one.execute([free(key, 'none')])[0];

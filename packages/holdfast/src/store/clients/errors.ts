@@ -10,14 +10,26 @@ const REPLY_SHAPE = /^[A-Z][A-Z0-9_]+(?: |$)/;
 const HANDSHAKE_REPLY = /^(?:WRONGPASS|NOPROTO|ERR max number of clients)(?: |$)/;
 const HANDSHAKE_COMMANDS = new Set(['auth', 'hello', 'select', 'client', 'readonly', 'info']);
 
+/** A proxy (twemproxy, Dynomite; Envoy; Predixy; Codis; Corvus; redis-cluster-proxy) has none. */
+const OUTAGE = new RegExp(
+  '^(?:ERR )?(?:(?:(?:Dynomite|Storage|Peer): )*(?:unknown$|Broken pipe|No route to host|' +
+    'Host is (?:down|unreachable)|Network is |Connection (?:refused|timed out|reset))|' +
+    '(?:no )?upstream (?:failure|protocol error|host)$|' +
+    'no server (?:connection )?av|server connection close|deliver request fail|' +
+    'router is not online|handle re[a-z]+, (?:backend|slot|resp|request is broken)|' +
+    'Proxy (?!fail to parse)|Cluster node disconn|Failed to (?:read|write|get reply))',
+);
+
 /**
- * Whether `error` is the reply to a Holdfast command, not to the client's handshake: commands
- * rejected with that were never sent.
+ * Whether `error` is the server's reply to a Holdfast command, not to the client's handshake:
+ * commands rejected with that were never sent.
  */
 export function isErrorReply(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { message, command } = error as { message?: unknown; command?: { name?: unknown } };
-  if (typeof message !== 'string' || HANDSHAKE_REPLY.test(message)) return false;
+  if (typeof message !== 'string' || HANDSHAKE_REPLY.test(message) || OUTAGE.test(message)) {
+    return false;
+  }
   // only ioredis names the command
   if (HANDSHAKE_COMMANDS.has(String(command?.name).toLowerCase())) return false;
   return hasReplyClass(error) || hasReplyShape(error, message);

@@ -1,5 +1,6 @@
 /** The kinds of failures that the error replies of a server mean. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { isErrorReply } from '../../../src/store/clients/errors.js';
 import { isRefusal, StoreFailure, UnreadableRecord } from '../../../src/store/port.js';
 import { failureOf, isNoScript } from '../../../src/store/redis/error-replies.js';
 
@@ -19,6 +20,44 @@ it.each(['OOM command not allowed', 'NOPERM no permissions', 'ERR unknown', 'LOA
     expect(isRefusal(failure)).toBe(true);
   },
 );
+
+/** As they are in the sources of the proxies. */
+const OUTAGES = {
+  twemproxy: ['ERR Connection refused', 'ERR Connection timed out', 'ERR Broken pipe'],
+  'twemproxy, other': ['ERR No route to host', 'ERR Connection reset by peer', 'ERR unknown'],
+  dynomite: ['ERR Storage: Connection refused', 'ERR Peer: Connection timed out'],
+  Envoy: ['upstream failure', 'no upstream host', 'upstream protocol error'],
+  'Envoy with a code': ['ERR upstream failure', 'ERR no upstream host'],
+  Predixy: ['ERR no server avaliable', 'ERR no server connection avaliable'],
+  'Predixy, other': ['ERR server connection close', 'ERR deliver request fail'],
+  Codis: [
+    'ERR handle response, backend conn reset',
+    'ERR handle response, backend conn failure, EOF',
+    'ERR handle request, slot is not ready, may be offline',
+    'ERR router is not online',
+  ],
+  Corvus: ['ERR Proxy error', 'ERR Proxy fail to forward command', 'ERR Proxy timed out'],
+  'redis-cluster-proxy': ['ERR Cluster node disconnected', 'ERR Failed to read from cluster'],
+};
+
+describe.each(Object.entries(OUTAGES))('an outage that %s tells', (_, texts) => {
+  it.each(texts)('"%s" is no answer', (text) => {
+    for (const name of ['ReplyError', 'SimpleError']) {
+      expect(isErrorReply(Object.assign(new Error(text), { name }))).toBe(false);
+    }
+  });
+});
+
+it.each([
+  'ERR unknown command',
+  'ERR upstreams',
+  'ERR handle request, command is not allowed',
+  'ERR Proxy fail to parse command',
+  'ERR user_script:3: Connection refused',
+  'NOPERM no server',
+])('"%s" is an answer', (text) => {
+  expect(isErrorReply(Object.assign(new Error(text), { name: 'ReplyError' }))).toBe(true);
+});
 
 it('an error that is no reply says nothing, with any message', () => {
   const failure = failureOf(new Error('LOADING'), false);
