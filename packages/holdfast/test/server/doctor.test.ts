@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { connect, createServer, type Server as Listener } from 'node:net';
 import { makeClockShim, paced, type Server, startProxy, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
-import { Holdfast, memory } from '../../src/index.js';
+import { Holdfast, memory, type RedisClient } from '../../src/index.js';
 import { CLIENTS, openClient } from '../support/backends.js';
-import { codes, doctor, made, only, type Place, start } from './doctor.support.js';
+import { codes, doctor, made, only, type Place, start, TERMS } from './doctor.support.js';
 
 describe('a healthy deployment has no findings', () => {
   it.each(CLIENTS)('one server, %s', async (client) => {
@@ -24,6 +24,16 @@ describe('a healthy deployment has no findings', () => {
     expect(codes(await doctor(server, {}, login))).toEqual([]);
     expect(codes(await doctor(server, {}, { protocol: 3 }, 'node-redis-5'))).toEqual([]);
     expect(await server.command('DBSIZE')).toBe(0);
+  });
+
+  it.each(['node-redis-5', 'node-redis-6'] as const)('a signal of %s', async (client) => {
+    const opened = await openClient(client, await start());
+    const signalled = opened.client as { withAbortSignal(signal: AbortSignal): RedisClient };
+    const aborted = signalled.withAbortSignal(AbortSignal.abort());
+    const { findings } = await made.add(new Holdfast(aborted, TERMS)).doctor();
+    expect(findings).toEqual([]);
+    await made.close();
+    await opened.close();
   });
 
   it('memory', async () => {

@@ -7,7 +7,7 @@ import { routeTo, send as sendGlide } from './glide-commands.js';
 import type { ClientPort } from './port.js';
 
 /** See `node-redis.ts`. */
-const COMMAND_OPTIONS = { timeout: undefined, typeMapping: undefined };
+const COMMAND_OPTIONS = { timeout: undefined, typeMapping: undefined, abortSignal: undefined };
 
 export interface ServerLink {
   /** Host and port, or a socket's path. */
