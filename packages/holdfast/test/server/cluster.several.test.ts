@@ -1,6 +1,9 @@
 /** Acquisitions and releases of several mutexes with one call for each node of a real cluster. */
 import { type Cluster, type Server, type ServerName, SLOTS, until } from 'holdfast-testkit';
+import { Cluster as Cluster6 } from 'ioredis';
+import { Cluster as Cluster5 } from 'ioredis-5';
 import { describe, expect, it } from 'vitest';
+import { portFor } from '../../src/store/clients/detect.js';
 import type { ClientPort, ClusterView } from '../../src/store/clients/port.js';
 import { CLIENTS, type ClientName } from '../support/backends.js';
 import {
@@ -124,6 +127,33 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     const keys = on.keys(5);
     expect(await takeAll(store, keys)).toEqual(each('granted', keys));
     expect(await on.calls()).toEqual([1, 1, 1]);
+  });
+
+  it.each([
+    ['ioredis 6', Cluster6],
+    ['ioredis 5', Cluster5 as unknown as typeof Cluster6],
+  ])('%s: a class of the program that changes the keys gets each call', async (_, Base) => {
+    class Tenant extends Base {}
+    for (const name of ['evalsha', 'eval'] as const) {
+      const value = function (this: Cluster6, text: string, count: number, ...words: string[]) {
+        const named = words.map((word, at) => (at < count ? `t:${word}` : word));
+        return Reflect.apply(Base.prototype[name], this, [text, count, ...named]);
+      };
+      Object.defineProperty(Tenant.prototype, name, { value });
+    }
+    const client = new Tenant(on.cluster.nodes.map(({ host, port }) => ({ host, port })));
+    const store = storeOn(portFor(client));
+    const keys = on.keys(3);
+    for (const id of ['a', 'b', 'c']) {
+      expect(await takeAll(store, keys, id)).toEqual(each('granted', keys));
+      const names = await Promise.all(on.cluster.masters.map((one) => one.command('KEYS', '*')));
+      expect(names.flat().sort()).toEqual(keys.map((key) => `t:${nameOf(key)}`).sort());
+      const ids = keys.map(() => id);
+      const renewal = { op: 'renewMany', keys, ids, retention: 60_000, ttl: 90_000 } as const;
+      expect(await store.execute([renewal])[0]).toMatchObject({ left: keys.map(() => 90_000_000) });
+      expect(await freeAll(store, keys, id)).toEqual(each('freed', keys));
+    }
+    client.disconnect();
   });
 
   it.each([

@@ -47,6 +47,7 @@ function ioredis(settings: Settings): [string[], ClientPort] {
       log.push('cluster');
       return 'cluster';
     },
+    evalshaBuffer: async () => '',
   };
   return [log, ioredisClusterPort(client as never)];
 }

@@ -1,6 +1,7 @@
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
+import { hasOwnCalls } from './ioredis-command.js';
 import type { IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
 import { mapped, type NatMap } from './nat-map.js';
@@ -54,8 +55,11 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   // the client takes it as its own, if it has no other; the nodes' clients add it by themselves
   const added = prefixOf(settings.redisOptions?.keyPrefix);
   // the nodes' clients do not collect the commands of a turn
+  const changesKeys = hasOwnCalls(client);
   const takesAddress =
-    settings.enableAutoPipelining !== true && (added === '' || added === keyPrefix);
+    settings.enableAutoPipelining !== true &&
+    (added === '' || added === keyPrefix) &&
+    !changesKeys;
   const sender: Sender = {
     ...{ readyAt, routed, keyPrefix, added },
     masterOf: takesAddress ? masterOf : undefined,
@@ -89,7 +93,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     state: () => ioredisState(client, { path: 'cluster' }),
 
     cluster: {
-      ...{ takesAddress, triesAgain: !takesAddress },
+      ...{ takesAddress, changesKeys, triesAgain: !takesAddress },
       masters: addresses,
       masterOf,
       refresh: () => refresh(client),

@@ -39,8 +39,7 @@ const TRACED = tracingChannel('ioredis:command');
 export function posting(given: object): ClientPort['post'] {
   const client = given as Client;
   if (OPTIONS.some((name) => isSet(client, name))) return undefined;
-  // a class of the program has its own, which may change the keys
-  if (ownerOf(client, 'evalsha') !== ownerOf(client, 'evalshaBuffer')) return undefined;
+  if (hasOwnCalls(client)) return undefined;
   const ScriptCommand = scriptCommandOf(client);
   if (ScriptCommand === undefined) return undefined;
   return (call, last, to) => {
@@ -72,6 +71,11 @@ interface Counting {
   readonly connectionEpoch?: unknown;
   readonly status?: unknown;
   readonly stream?: unknown;
+}
+
+/** A class of the program has its own `evalsha`, which may change the keys. */
+export function hasOwnCalls(client: object): boolean {
+  return ownerOf(client, 'evalsha') !== ownerOf(client, 'evalshaBuffer');
 }
 
 function ownerOf(client: object, name: string): object | null {

@@ -122,6 +122,9 @@ export interface ClusterView {
   /** The client repeats each call after `TRYAGAIN`, see `CallTerms.movesApart`. */
   readonly triesAgain?: boolean;
 
+  /** It may change keys, but not arguments. */
+  readonly changesKeys?: boolean;
+
   masters(): readonly string[];
 
   masterOf(slot: number): string | undefined;

@@ -71,7 +71,8 @@ export class ManyRenewals {
   }
 
   get #clustered(): boolean {
-    return this.#store.client.cluster !== undefined;
+    const { cluster } = this.#store.client;
+    return cluster !== undefined && cluster.changesKeys !== true;
   }
 
   /** Renews leases that the script could not use or find: their slots may have moved. */
