@@ -34,6 +34,20 @@ describe.each(CLIENTS)('%s', (client) => {
     await made.close();
     await opened.close();
   });
+
+  it('shows nothing inside MULTI, and says why', async () => {
+    const opened = await openClient(client, await serverOf('redis'));
+    const holdfast = made.add(new Holdfast(opened.client));
+    await send(opened.client, 'MULTI');
+    const error = await failure(holdfast.list().next(), 'HOLDFAST_REFUSED');
+    expect(error.message).toContain('MULTI');
+    const { findings } = await holdfast.doctor();
+    expect(findings).toMatchObject([{ code: 'unreachable', severity: 'danger' }]);
+    expect(findings[0]?.evidence).toContain('MULTI');
+    await send(opened.client, 'DISCARD');
+    await made.close();
+    await opened.close();
+  });
 });
 
 stopServersAfterwards();

@@ -164,7 +164,8 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     expect(await port.eval(ECHO, ['k', 'l'], ['a'])).toEqual(echoed);
     // SCAN takes no keys: the pattern and the returned names are not changed
     await server.command('SET', 'pre:found', '1');
-    expect(await port.scan('0', 'pre:found', 10_000)).toEqual({ cursor: '0', keys: ['pre:found'] });
+    const page = { cursor: '0', keys: ['pre:found'], answer: 'proof' };
+    expect(await port.scan('0', 'pre:found', 10_000, 'proof')).toEqual(page);
     expect((await port.scan('0', 'found', 10_000)).keys).toEqual([]);
   });
 

@@ -156,6 +156,20 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     client.disconnect();
   });
 
+  it('list waits for a client that does not know the masters yet', async () => {
+    const keys = on.keys(2);
+    await takeAll(await on.store('ioredis-6'), keys);
+    for (const lazyConnect of [true, false]) {
+      const nodes = on.cluster.nodes.map(({ host, port }) => ({ host, port }));
+      const client = new Cluster6(nodes, { lazyConnect });
+      const found: string[] = [];
+      const within = <T>(answer: Promise<T>): Promise<T> => answer;
+      for await (const key of storeOn(portFor(client)).keys('*', within)) found.push(key);
+      client.disconnect();
+      expect(found).toEqual(expect.arrayContaining(keys));
+    }
+  });
+
   it.each([
     ['one control', 1, [6, 1, 1, 1, 1]],
     ['three controls', 3, [6, 6, 6, 5, 5]],

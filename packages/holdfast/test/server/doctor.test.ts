@@ -2,8 +2,9 @@
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Server as Listener } from 'node:net';
 import { makeClockShim, paced, type Server, startProxy, until } from 'holdfast-testkit';
+import type { createClient } from 'redis';
 import { describe, expect, it } from 'vitest';
-import { Holdfast, memory, type RedisClient } from '../../src/index.js';
+import { Holdfast, memory } from '../../src/index.js';
 import { CLIENTS, openClient } from '../support/backends.js';
 import { codes, doctor, made, only, type Place, start, TERMS } from './doctor.support.js';
 
@@ -28,7 +29,7 @@ describe('a healthy deployment has no findings', () => {
 
   it.each(['node-redis-5', 'node-redis-6'] as const)('a signal of %s', async (client) => {
     const opened = await openClient(client, await start());
-    const signalled = opened.client as { withAbortSignal(signal: AbortSignal): RedisClient };
+    const signalled = opened.client as ReturnType<typeof createClient>;
     const aborted = signalled.withAbortSignal(AbortSignal.abort());
     const { findings } = await made.add(new Holdfast(aborted, TERMS)).doctor();
     expect(findings).toEqual([]);

@@ -3,8 +3,10 @@
  * connection while its process is busy. `children/shifted.mjs` has the work.
  */
 import { type Message, paced, spawnWorker, startProxy, startServer } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { freshKey } from '../suites/helpers.js';
+import { Holdfast } from '../../src/index.js';
+import { failure, freshKey } from '../suites/helpers.js';
 import { untilShown } from '../support/until-shown.js';
 
 /** About one reset in six shifts the replies: with so many, a miss is less likely than 1 in 10⁹. */
@@ -53,3 +55,38 @@ it('no reply of a client out of step is believed, and the client is named', TIME
     ];
   });
 });
+
+/** A client whose commands get the replies to later ones, as a reply was lost. */
+async function behind(use: (holdfast: Holdfast) => Promise<void>): Promise<void> {
+  await using server = await startServer({ server: 'redis' });
+  await using proxy = await startProxy(server);
+  const client = new Redis({ port: proxy.port, retryStrategy: () => null });
+  client.on('error', () => undefined);
+  const holdfast = new Holdfast(client, { requestTimeout: 20_000 });
+  expect(await holdfast.list().next()).toEqual({ done: true, value: undefined });
+  const rule = proxy.dropReply(([name]) => name === 'get', { times: 1, after: 'continue' });
+  client.get('lost').catch(() => undefined);
+  await rule.applied();
+  // the program's own pages have the right form
+  const scans = setInterval(() => client.scan('0').catch(() => undefined), 1);
+  try {
+    await use(holdfast);
+  } finally {
+    clearInterval(scans);
+    client.disconnect();
+    await holdfast.close({ grace: 0 }).catch(() => undefined);
+  }
+}
+
+it('list believes no page of SCAN that belongs to another command', () =>
+  behind(async (holdfast) => {
+    const error = await failure(holdfast.list().next(), 'HOLDFAST_UNREACHABLE');
+    expect(error.message).toContain('out of step');
+  }));
+
+it('the doctor names a client out of step, and finds nothing else', () =>
+  behind(async (holdfast) => {
+    const { findings } = await holdfast.doctor();
+    expect(findings).toMatchObject([{ code: 'unreachable', severity: 'danger' }]);
+    expect(findings[0]?.evidence).toContain('out of step');
+  }));

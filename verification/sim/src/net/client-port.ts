@@ -76,7 +76,7 @@ export class SimulatedClient {
     ...{ name: 'sim', client: {}, keyPrefix: '', writesLater: false },
     evalsha: (calls) => calls.map((call) => this.#call(call)),
     eval: (source, keys, args) => this.#probe(source, keys, args),
-    scan: () => this.#scan(),
+    scan: (_cursor, _match, _count, proof) => this.#scan(proof),
     subscribe: (channel, listener) => this.#subscribe(channel, listener),
     // only a client that sends again may have executed a call twice
     connection: () => (this.#sendsAgain ? this.#connections + this.#repeated : this),
@@ -152,9 +152,9 @@ export class SimulatedClient {
     return this.#ask({ script: 'probe', call, commands: [], proof: args[0] as string });
   }
 
-  #scan(): Promise<ScanPage> {
+  #scan(answer: string | undefined): Promise<ScanPage> {
     const keys = [...this.#parts.server.engine.keys()].map((key) => `{${key}}`);
-    return Promise.resolve({ cursor: '0', keys });
+    return Promise.resolve({ cursor: '0', keys, answer });
   }
 
   async #subscribe(channel: string, listener: SubscriptionListener): Promise<Subscribed> {

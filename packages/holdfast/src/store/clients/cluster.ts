@@ -12,7 +12,7 @@ export async function scanMasters(
 ): Promise<ScanPage> {
   const sorted = [...masters].sort();
   const [address = sorted[0], at = '0'] = cursor === '0' ? [] : cursor.split(' ');
-  if (address === undefined) return { cursor: '0', keys: [] };
+  if (address === undefined) throw new UnknownNode('any master');
   const page = await scan(address, at);
   if (page.cursor !== '0') return { ...page, cursor: `${address} ${page.cursor}` };
   const next = sorted.find((one) => one > address);

@@ -24,15 +24,21 @@ export function scriptWords(
   return [...command, `${keys.length}`, ...names, ...args];
 }
 
+export const PROBE = 'return ARGV[1]';
+
+/** Sends SCAN, and a probe behind it. */
 export async function scanPage(
   send: (words: string[]) => Promise<unknown>,
   from: string,
   match: string,
   count: number,
+  proof = '',
 ): Promise<ScanPage> {
-  const page = await send(['SCAN', from, 'MATCH', match, 'COUNT', `${count}`]);
-  const [cursor, keys] = page as [string, string[]];
-  return { cursor, keys };
+  const scan = ['SCAN', from, 'MATCH', match, 'COUNT', `${count}`];
+  const sent = [scan, ['EVAL', PROBE, '0', proof]].map((words) => attempt(() => send(words)));
+  const [page, answer] = await Promise.all(sent);
+  const [cursor, keys] = (Array.isArray(page) ? page : []) as [string, string[]];
+  return { cursor, keys, answer };
 }
 
 /** A `keyPrefix` may be bytes. */

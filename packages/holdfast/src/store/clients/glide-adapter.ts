@@ -1,10 +1,10 @@
 /** The adapter of valkey-glide, loaded with its first client. */
-import { scriptWords } from './common.js';
+import { scanPage, scriptWords } from './common.js';
 import type { scanMasters } from './cluster.js';
 import type { GlideAdapter, GlideLike } from './glide.js';
 import { outboxOf, ReplyError, type Route, routeTo, send } from './glide-commands.js';
 import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
-import type { CallTerms, ScanPage } from './port.js';
+import type { CallTerms } from './port.js';
 import { slotOf } from './hash-slot.js';
 
 /** The slots are read again after so many: the client tells of no move. */
@@ -29,22 +29,16 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
       return slots.send(key, all, keys);
     });
   };
-  const scanAt = async (cursor: string, rest: readonly string[], at?: Route): Promise<ScanPage> => {
-    const page = (await send(client, ['SCAN', cursor, ...rest], at)) as [unknown, unknown[]];
-    return { cursor: String(page[0]), keys: page[1].map(String) };
-  };
-
   return {
     evalsha: (calls) => calls.map((one) => call(['EVALSHA', one.sha], one.keys, one.args, one)),
     eval: (source, keys, args, of) => call(['EVAL', source], keys, args, of),
 
-    async scan(cursor, match, count) {
-      const rest = ['MATCH', match, 'COUNT', `${count}`];
-      if (slots === undefined) return scanAt(cursor, rest);
+    async scan(cursor, ...page) {
+      if (slots === undefined) return scanPage((words) => send(client, words), cursor, ...page);
       await slots.known;
-      return scan(slots.masters(), cursor, (address, at) => {
-        return scanAt(at, rest, routeTo(address));
-      });
+      return scan(slots.masters(), cursor, (address, at) =>
+        scanPage((words) => send(client, words, routeTo(address)), at, ...page),
+      );
     },
 
     subscribe: (channel, listener) =>

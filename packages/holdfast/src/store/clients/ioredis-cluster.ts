@@ -1,11 +1,11 @@
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
-import { attempt, prefixOf } from './common.js';
+import { attempt, prefixOf, scanPage } from './common.js';
 import { isErrorReply } from './errors.js';
 import { hasOwnCalls } from './ioredis-command.js';
-import type { IoredisLike } from './ioredis.js';
+import { byMethod, type IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
 import { mapped, type NatMap } from './nat-map.js';
-import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import type { ClientPort, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
 import { ioredisState } from './ioredis-state.js';
 
@@ -76,12 +76,10 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
 
     eval: (...call) => sendText(client, readyAt, call),
 
-    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
-      return scanMasters(addresses(), cursor, async (address, at) => {
-        const page = await nodeAt(address).scan(at, 'MATCH', match, 'COUNT', count);
-        return { cursor: page[0], keys: page[1] };
-      });
-    },
+    scan: (cursor, ...page) =>
+      scanMasters(addresses(), cursor, async (address, at) =>
+        scanPage(byMethod(nodeAt(address)), at, ...page),
+      ),
 
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 

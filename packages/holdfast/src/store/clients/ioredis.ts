@@ -1,11 +1,11 @@
-import { attempt, OWN_CLIENT, prefixOf } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf, scanPage } from './common.js';
 import { isErrorReply } from './errors.js';
 import { ioredisState } from './ioredis-state.js';
 import { placeOf } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import { connectionOf, posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
-import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import type { ClientPort, ScriptCall } from './port.js';
 
 /**
  * A client of ioredis 5 or 6, or of a library derived from it: `new Redis(…)`. The members are
@@ -61,10 +61,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       return attempt(() => client.eval(source, keys.length, ...keys, ...args));
     },
 
-    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
-      const page = attempt(() => client.scan(cursor, 'MATCH', match, 'COUNT', count));
-      return page.then(([next, keys]) => ({ cursor: next, keys }));
-    },
+    scan: (...page) => scanPage(byMethod(client), ...page),
 
     subscribe: (channel, listener) => subscribe(client, channel, listener, subscribed),
     ...(sentinels ? { leaveFormerMaster: () => leave(client, subscribed) } : {}),
@@ -85,6 +82,11 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     state: () => ioredisState(client, address),
   };
   return port;
+}
+
+export function byMethod(client: object): (words: string[]) => Promise<unknown> {
+  const methods = client as Record<string, (...words: string[]) => Promise<unknown>>;
+  return async ([name = '', ...words]) => methods[name.toLowerCase()]?.(...words);
 }
 
 async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise<void> {

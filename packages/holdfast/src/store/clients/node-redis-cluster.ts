@@ -66,10 +66,10 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
         ? send(['EVAL', source], keys, args)
         : sendTo(client, at, ['EVAL', source], args),
 
-    scan: (cursor, match, count) =>
+    scan: (cursor, ...page) =>
       scanMasters(addresses(), cursor, async (address, at) => {
         const node = await nodeAt(address);
-        return scanPage((words) => node.sendCommand(words, COMMAND_OPTIONS), at, match, count);
+        return scanPage((words) => node.sendCommand(words, COMMAND_OPTIONS), at, ...page);
       }),
 
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),

@@ -40,8 +40,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
 
     eval: (source, keys, args) => send(['EVAL', source], keys, args),
 
-    scan: (cursor, match, count) =>
-      scanPage(async (words) => (await commands).send(words), cursor, match, count),
+    scan: (...page) => scanPage(async (words) => (await commands).send(words), ...page),
 
     // the client does not replace its connection, see `sentinel`
     subscribe: () => Promise.reject(new Error('a Sentinel client cannot subscribe')),

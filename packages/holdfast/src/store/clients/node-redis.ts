@@ -65,8 +65,8 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
       return send(['EVAL', source], keys, args);
     },
 
-    scan: (cursor, match, count) =>
-      scanPage((words) => client.sendCommand(words, COMMAND_OPTIONS), cursor, match, count),
+    scan: (...page) =>
+      scanPage((words) => client.sendCommand(words, COMMAND_OPTIONS), ...page),
 
     subscribe: (channel, listener) => subscribe(client, channel, listener),
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),

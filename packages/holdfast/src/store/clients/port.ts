@@ -35,8 +35,11 @@ export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, Conn
     of?: CallTerms,
   ): Promise<unknown>;
 
-  /** One page of SCAN. `match` is sent unchanged; the names have the client's prefix. */
-  scan(cursor: string, match: string, count: number): Promise<ScanPage>;
+  /**
+   * One page of SCAN. `match` is sent unchanged; the names have the client's prefix.
+   * @param proof is sent in a probe behind it, see `ScanPage.answer`
+   */
+  scan(cursor: string, match: string, count: number, proof?: string): Promise<ScanPage>;
 
   /**
    * Subscribes on a new connection with the settings of the user's client (address, TLS, user name,
@@ -176,10 +179,11 @@ export interface ScriptCall extends CallTerms {
   readonly args: readonly string[];
 }
 
-/** The last page's cursor is `0`. */
+/** The last page's cursor is `0`. The reply is no page if `keys` is no list. */
 export interface ScanPage {
   readonly cursor: string;
   readonly keys: readonly string[];
+  readonly answer?: unknown;
 }
 
 /** No method may throw. */

@@ -16,18 +16,19 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { KeyCommand, Reply } from '../../engine/commands.js';
+import { PROBE } from '../clients/common.js';
 import {
   type CallTerms,
   type ClientPort,
   over,
   type RawOutcome,
+  type ScanPage,
   type ScriptCall,
 } from '../clients/port.js';
 import { type Outcome, OutOfStep } from '../port.js';
+import { notQueued } from './codec.js';
 import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
-
-const PROBE = 'return ARGV[1]';
 
 export function provable(source: string): string {
   const [before, after] = PROOF;
@@ -41,7 +42,7 @@ export interface ProvenPort extends ClientPort {
 
 /** Random at first: another copy of this code may use the client. */
 let count = randomBytes(4).readUInt32LE();
-const nextProof = (): string => (count++).toString(36);
+export const nextProof = (): string => (count++).toString(36);
 
 const proven = new WeakMap<ClientPort, ProvenPort>();
 
@@ -204,6 +205,16 @@ function newProvenPort(port: ClientPort): ProvenPort {
     ): Promise<unknown> {
       const proof = nextProof();
       return answered(port.eval(source, keys, [...args, proof], of), proof, keys, of);
+    },
+
+    async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      const proof = nextProof();
+      if (port.cluster?.masters().length === 0) await port.cluster.refresh('');
+      const sent = port.scan(cursor, match, count, proof).then((page) => {
+        if (page.answer === 'QUEUED') return page.answer;
+        return Array.isArray(page.keys) && [page.answer, page];
+      });
+      return notQueued(await answered(sent, proof, [])) as ScanPage;
     },
   });
 }

@@ -6,6 +6,7 @@ import { linksOf, mayEnd, type ServerLink } from '../../clients/admin.js';
 import type { ClientPort } from '../../clients/port.js';
 import type { Examination, ExaminedServer, ExamineTerms, Finding } from '../../finding.js';
 import { judgeRoundTrip, judgeSlowness, measure } from './delays.js';
+import { OutOfStep } from '../../port.js';
 import { configOf, type Info, infoOf, versionOf } from './facts.js';
 import { judgeGroup, type Seen, surely } from './group.js';
 import { namesOf } from './names.js';
@@ -80,7 +81,14 @@ async function examineServer(
   if (mayEnd(port)) probe.add(MAY_END);
   if (link.mayHang === true) probe.add(MAY_HANG);
   try {
-    await look(probe, seen);
+    const failed = await look(probe, seen).catch((error: unknown) => error);
+    if (!(failed instanceof Unusable) && !(await probe.isInStep())) {
+      // no reply is believed
+      probe.findings.length = 0;
+      Object.assign(seen, nothing);
+      throw new Unusable(new OutOfStep(port.name).message);
+    }
+    if (failed !== undefined) throw failed;
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
     probe.unusable(error.message);

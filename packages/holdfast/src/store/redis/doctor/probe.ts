@@ -4,6 +4,9 @@ import type { ClientPort } from '../../clients/port.js';
 import { printable } from '../../../base/text.js';
 import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
 import { adviceForCode, isMissingRight } from '../advice.js';
+import { PROBE } from '../../clients/common.js';
+import { notQueued } from '../codec.js';
+import { nextProof } from '../proven-port.js';
 
 export interface Deployment {
   readonly ports: readonly ClientPort[];
@@ -77,6 +80,12 @@ export class Probe {
     return limited(answer, this.port, this.terms);
   }
 
+  async isInStep(): Promise<boolean> {
+    const proof = nextProof();
+    const sent = this.answer(this.link.command(['EVAL', PROBE, '0', proof]));
+    return (await sent.catch((error: unknown) => this.refusal(error) && proof)) === proof;
+  }
+
   unusable(reason: string): void {
     this.add({
       code: 'unreachable',
@@ -99,7 +108,8 @@ export function limited<T>(
       reject(new Unusable(port.state()?.text ?? `no answer within ${requestTimeout} ms`));
     });
     answer
-      .then(resolve, (error: unknown) => {
+      .then((raw) => resolve(notQueued(raw) as T))
+      .catch((error: unknown) => {
         reject(error instanceof Error ? error : new Error(String(error)));
       })
       .finally(() => timer.cancel())
