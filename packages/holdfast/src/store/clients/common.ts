@@ -1,6 +1,4 @@
 /** What the adapters share. */
-import type { ScanPage } from './port.js';
-
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
     return send();
@@ -22,23 +20,6 @@ export function scriptWords(
 ): string[] {
   const names = prefix === '' ? keys : keys.map((key) => prefix + key);
   return [...command, `${keys.length}`, ...names, ...args];
-}
-
-export const PROBE = 'return ARGV[1]';
-
-/** Sends SCAN, and a probe behind it. */
-export async function scanPage(
-  send: (words: string[]) => Promise<unknown>,
-  from: string,
-  match: string,
-  count: number,
-  proof = '',
-): Promise<ScanPage> {
-  const scan = ['SCAN', from, 'MATCH', match, 'COUNT', `${count}`];
-  const sent = [scan, ['EVAL', PROBE, '0', proof]].map((words) => attempt(() => send(words)));
-  const [page, answer] = await Promise.all(sent);
-  const [cursor, keys] = (Array.isArray(page) ? page : []) as [string, string[]];
-  return { cursor, keys, answer };
 }
 
 /** A `keyPrefix` may be bytes. */

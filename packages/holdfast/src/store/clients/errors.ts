@@ -10,7 +10,7 @@ const REPLY_SHAPE = /^[A-Z][A-Z0-9_]+(?: |$)/;
 const HANDSHAKE_REPLY = /^(?:WRONGPASS|NOPROTO|ERR max number of clients)(?: |$)/;
 const HANDSHAKE_COMMANDS = new Set(['auth', 'hello', 'select', 'client', 'readonly', 'info']);
 
-/** A proxy (twemproxy, Dynomite; Envoy; Predixy; Codis; Corvus; redis-cluster-proxy) has none. */
+/** A proxy tells it. */
 const OUTAGE = new RegExp(
   '^(?:ERR )?(?:(?:(?:Dynomite|Storage|Peer): )*(?:unknown$|Broken pipe|No route to host|' +
     'Host is (?:down|unreachable)|Network is |Connection (?:refused|timed out|reset))|' +

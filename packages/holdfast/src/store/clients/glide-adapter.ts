@@ -1,11 +1,12 @@
 /** The adapter of valkey-glide, loaded with its first client. */
-import { scanPage, scriptWords } from './common.js';
+import { scriptWords } from './common.js';
 import type { scanMasters } from './cluster.js';
 import type { GlideAdapter, GlideLike } from './glide.js';
 import { outboxOf, ReplyError, type Route, routeTo, send } from './glide-commands.js';
 import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
 import type { CallTerms } from './port.js';
 import { slotOf } from './hash-slot.js';
+import { scanPage } from './scan.js';
 
 /** The slots are read again after so many: the client tells of no move. */
 const COMMANDS_MAX = 500;

@@ -1,5 +1,5 @@
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
-import { attempt, prefixOf, scanPage } from './common.js';
+import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { hasOwnCalls } from './ioredis-command.js';
 import { byMethod, type IoredisLike } from './ioredis.js';
@@ -8,6 +8,7 @@ import { mapped, type NatMap } from './nat-map.js';
 import type { ClientPort, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
 import { ioredisState } from './ioredis-state.js';
+import { scanPage } from './scan.js';
 
 /** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
 export interface IoredisClusterLike {
@@ -57,9 +58,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   // the nodes' clients do not collect the commands of a turn
   const changesKeys = hasOwnCalls(client);
   const takesAddress =
-    settings.enableAutoPipelining !== true &&
-    (added === '' || added === keyPrefix) &&
-    !changesKeys;
+    settings.enableAutoPipelining !== true && (added === '' || added === keyPrefix) && !changesKeys;
   const sender: Sender = {
     ...{ readyAt, routed, keyPrefix, added },
     masterOf: takesAddress ? masterOf : undefined,

@@ -1,4 +1,4 @@
-import { attempt, OWN_CLIENT, prefixOf, scanPage } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { ioredisState } from './ioredis-state.js';
 import { placeOf } from './state.js';
@@ -6,6 +6,7 @@ import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import { connectionOf, posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
 import type { ClientPort, ScriptCall } from './port.js';
+import { scanPage } from './scan.js';
 
 /**
  * A client of ioredis 5 or 6, or of a library derived from it: `new Redis(…)`. The members are

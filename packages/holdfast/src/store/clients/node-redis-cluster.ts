@@ -1,11 +1,12 @@
 import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
-import { attempt, prefixOf, scanPage, scriptWords } from './common.js';
+import { attempt, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 import { subscribeShard } from './node-redis-subscription.js';
 import type { ClientPort, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
 import { notReady } from './state.js';
+import { scanPage } from './scan.js';
 
 interface NodeLike {
   readonly address: string;

@@ -1,9 +1,10 @@
-import { prefixOf, scanPage, scriptWords } from './common.js';
+import { prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import type { MasterFinder } from './master-commands.js';
 import { subscribeOnce } from './node-redis-subscription.js';
 import type { ClientPort, ScriptCall } from './port.js';
 import { notReady } from './state.js';
+import { scanPage } from './scan.js';
 
 /** A Sentinel client of node-redis 5 or 6: `createSentinel({ name, sentinelRootNodes: […] })`. */
 export interface NodeRedisSentinelLike extends MasterFinder {

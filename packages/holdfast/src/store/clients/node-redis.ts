@@ -1,8 +1,9 @@
-import { attempt, OWN_CLIENT, prefixOf, scanPage, scriptWords } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import { notReady, placeOf } from './state.js';
 import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
+import { scanPage } from './scan.js';
 
 /**
  * A client of node-redis, the package `redis` or `@redis/client`, version 5 or 6:
@@ -65,8 +66,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
       return send(['EVAL', source], keys, args);
     },
 
-    scan: (...page) =>
-      scanPage((words) => client.sendCommand(words, COMMAND_OPTIONS), ...page),
+    scan: (...page) => scanPage((words) => client.sendCommand(words, COMMAND_OPTIONS), ...page),
 
     subscribe: (channel, listener) => subscribe(client, channel, listener),
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),

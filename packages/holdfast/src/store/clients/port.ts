@@ -179,7 +179,7 @@ export interface ScriptCall extends CallTerms {
   readonly args: readonly string[];
 }
 
-/** The last page's cursor is `0`. The reply is no page if `keys` is no list. */
+/** The last page's cursor is `0`. */
 export interface ScanPage {
   readonly cursor: string;
   readonly keys: readonly string[];

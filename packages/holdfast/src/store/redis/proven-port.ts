@@ -16,7 +16,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { KeyCommand, Reply } from '../../engine/commands.js';
-import { PROBE } from '../clients/common.js';
 import {
   type CallTerms,
   type ClientPort,
@@ -29,6 +28,7 @@ import { type Outcome, OutOfStep } from '../port.js';
 import { notQueued } from './codec.js';
 import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
+import { PROBE } from '../clients/scan.js';
 
 export function provable(source: string): string {
   const [before, after] = PROOF;

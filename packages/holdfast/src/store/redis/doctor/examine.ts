@@ -83,7 +83,6 @@ async function examineServer(
   try {
     const failed = await look(probe, seen).catch((error: unknown) => error);
     if (!(failed instanceof Unusable) && !(await probe.isInStep())) {
-      // no reply is believed
       probe.findings.length = 0;
       Object.assign(seen, nothing);
       throw new Unusable(new OutOfStep(port.name).message);

@@ -4,9 +4,9 @@ import type { ClientPort } from '../../clients/port.js';
 import { printable } from '../../../base/text.js';
 import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
 import { adviceForCode, isMissingRight } from '../advice.js';
-import { PROBE } from '../../clients/common.js';
 import { notQueued } from '../codec.js';
 import { nextProof } from '../proven-port.js';
+import { PROBE } from '../../clients/scan.js';
 
 export interface Deployment {
   readonly ports: readonly ClientPort[];
