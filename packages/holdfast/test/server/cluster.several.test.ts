@@ -147,7 +147,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     for (const id of ['a', 'b', 'c']) {
       expect(await takeAll(store, keys, id)).toEqual(each('granted', keys));
       const names = await Promise.all(on.cluster.masters.map((one) => one.command('KEYS', '*')));
-      expect(names.flat().sort()).toEqual(keys.map((key) => `t:${nameOf(key)}`).sort());
+      expect(new Set(names.flat())).toEqual(new Set(keys.map((key) => `t:${nameOf(key)}`)));
       const ids = keys.map(() => id);
       const renewal = { op: 'renewMany', keys, ids, retention: 60_000, ttl: 90_000 } as const;
       expect(await store.execute([renewal])[0]).toMatchObject({ left: keys.map(() => 90_000_000) });

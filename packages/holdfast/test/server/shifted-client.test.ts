@@ -68,7 +68,7 @@ async function behind(use: (holdfast: Holdfast) => Promise<void>): Promise<void>
   client.get('lost').catch(() => undefined);
   await rule.applied();
   // the program's own pages have the right form
-  const scans = setInterval(() => client.scan('0').catch(() => undefined), 1);
+  const scans = setInterval(() => void client.scan('0').catch(() => undefined), 1);
   try {
     await use(holdfast);
   } finally {

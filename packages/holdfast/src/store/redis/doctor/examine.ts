@@ -87,7 +87,7 @@ async function examineServer(
       Object.assign(seen, nothing);
       throw new Unusable(new OutOfStep(port.name).message);
     }
-    if (failed !== undefined) throw failed;
+    if (failed instanceof Error) throw failed;
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
     probe.unusable(error.message);
