@@ -1,4 +1,5 @@
 /** What a program learns without asking: losses, forgotten leases, and how a lease is shown. */
+import { createHook } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -57,6 +58,21 @@ describe('onLost', () => {
     expect(callbacks()[0]?.message).toContain('onLost of "k" failed');
     expect(() => make({ onLost: 1 as never })).toThrow(/"onLost"/);
   });
+});
+
+it('a loss makes no promise for an absent onLost', async () => {
+  const promises = async (onLost?: () => void): Promise<number> => {
+    const { hold } = await make({ onLost }).mutex('k').acquire();
+    let count = 0;
+    const init = (_: number, type: string): void => void (count += type === 'PROMISE' ? 1 : 0);
+    const hook = createHook({ init }).enable();
+    hold.root.telemetry.lost(hold);
+    hook.disable();
+    await make().forceRelease('k');
+    return count;
+  };
+  expect(await promises()).toBe(0);
+  expect(await promises(() => undefined)).toBeGreaterThan(0);
 });
 
 describe('a lease whose object is collected', () => {
