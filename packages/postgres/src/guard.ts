@@ -27,6 +27,7 @@ export interface GuardedLease {
   readonly id: string;
   readonly fence: number;
   readonly held: boolean;
+  readonly state?: string | undefined;
 }
 
 /**
@@ -85,7 +86,8 @@ export async function guard(
     const message = `Holdfast: the lease of "${key}" cannot be guarded: it does not exclude others`;
     throw new HoldfastError('HOLDFAST_REFUSED', message, { key });
   }
-  if (standing === 'alone' && lease.held) return;
+  // of a lease in doubt, the row knows more than its process
+  if (standing === 'alone' && (lease.held || lease.state === 'doubted')) return;
   throw new HoldfastError('HOLDFAST_LOST', `Holdfast: the lease of "${key}" has ended`, { key });
 }
 
