@@ -1,5 +1,5 @@
 /** Child processes: they end by themselves after `close`, and hand over on SIGTERM. */
-import { spawnWorker, type Worker } from 'holdfast-testkit';
+import { spawnWorker, until, type Worker } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued } from './helpers.js';
@@ -58,5 +58,33 @@ export function closingChildren(backend: Backend): void {
     expect((await waiting).held).toBe(true);
     expect(await worker.exited).toEqual({ code: null, signal: 'SIGTERM' });
     expect(worker.messages.map(({ type }) => type)).toEqual(['holds', 'closing', 'finished']);
+  });
+}
+
+/** Their connection for messages keeps no process running. */
+export function endingChildren(backend: Backend, program: () => readonly unknown[]): void {
+  const start = (key: string, waits: boolean): Worker => {
+    const setting = JSON.stringify({ program: program(), key, waits });
+    return spawnWorker(new URL('../children/ends.mjs', import.meta.url), { args: [setting] });
+  };
+
+  it('exits with a lock in its hand, and its lease ends', async () => {
+    const key = freshKey();
+    await using worker = start(key, false);
+    await worker.next('listens');
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+    const holdfast = await backend.make();
+    await (await holdfast.mutex(key).acquire()).release();
+  });
+
+  it('keeps running while it waits for a lock, until it has it', async () => {
+    const holder = await backend.make();
+    const key = freshKey();
+    const lease = await holder.mutex(key).acquire();
+    await using worker = start(key, true);
+    await until(async () => (await holder.inspect(key))?.waiterCount === 1);
+    for (let looks = 0; looks < 10; looks += 1) await worker.next('listens');
+    await lease.release();
+    await worker.next('granted');
   });
 }

@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 import { paced } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
-import { closingChildren } from './closing-children.js';
+import { closingChildren, endingChildren } from './closing-children.js';
 import { aborted, failure, freshKey, later, queued, renewedUntil, unused } from './helpers.js';
 
 export function closeSuite(backend: Backend): void {
@@ -14,6 +14,8 @@ export function closeSuite(backend: Backend): void {
   const { store } = backend;
   if (store === 'memory' || store === 'redis')
     describe('a process', () => closingChildren(backend));
+  const { program } = backend;
+  if (program) describe('a program without close', () => endingChildren(backend, program));
 }
 
 function closing(backend: Backend): void {

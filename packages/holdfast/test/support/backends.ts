@@ -50,6 +50,8 @@ export interface Backend {
   readonly protocol?: Protocol;
   /** A new instance with a new client, as in another process. */
   make(options?: HoldfastOptions): Promise<Holdfast>;
+  /** How a program in another process makes the store: the package, its function, its arguments. */
+  program?(): readonly [name: string, make: string, ...args: unknown[]];
   /** The server, to inspect it and to make it fail. Only for the store `redis`. */
   readonly admin: Server;
   /** Waits until the backend is ready. */
@@ -219,6 +221,7 @@ function postgresBackend(): Backend {
       pools.push(pool);
       return made.add(new Holdfast(postgres(pool, patientStore()), patient(options)));
     },
+    program: () => ['holdfast-postgres', 'postgres', running?.connection],
     get admin(): Server {
       throw new Error('the suites do not make PostgreSQL fail');
     },
@@ -240,13 +243,15 @@ const sqliteClient = process.env['HOLDFAST_SQLITE_CLIENT'] as SqliteClient | und
 function sqliteBackend(): Backend {
   const made = new Made();
   let folder = '';
+  const file = (): string => join(folder, 'locks.db');
   return {
     name: 'sqlite',
     store: 'sqlite',
     make: async (options = {}) => {
-      const store = sqlite(join(folder, 'locks.db'), { client: sqliteClient, ...patientStore() });
+      const store = sqlite(file(), { client: sqliteClient, ...patientStore() });
       return made.add(new Holdfast(store, patient(options)));
     },
+    program: () => ['holdfast-sqlite', 'sqlite', file(), { client: sqliteClient }],
     get admin(): Server {
       throw new Error('SQLite has no server');
     },

@@ -15,6 +15,7 @@ function etcdBackend(): Backend {
     store: 'etcd',
     make: async (options = {}) =>
       made.add(new Holdfast(etcd(endpoints, patientStore()), patient(options))),
+    program: () => ['holdfast-etcd', 'etcd', endpoints],
     get admin(): Server {
       throw new Error('the suites do not make etcd fail');
     },

@@ -79,6 +79,10 @@ const SERVER_ONLY = [
   'a process > lets its work end',
 ];
 
+/** Stores that another process makes from a package, and their tests. */
+const IN_PACKAGES = /\/ (postgres|sqlite|etcd)$/;
+const WITH_PACKAGE = 'a program without close > ';
+
 /** The names of all suite tests that vitest collects. Only these names contain ` / `. */
 function collect(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-matrix-'));
@@ -122,7 +126,8 @@ function gaps(names: readonly string[]): string[] {
     for (const [other, theirs] of tests) {
       if (!other.startsWith(`${suite} / `)) continue;
       for (const test of theirs) {
-        const here = elsewhere && test.startsWith('a process > ');
+        const needsPackage = test.startsWith(WITH_PACKAGE) && !IN_PACKAGES.test(combination);
+        const here = needsPackage || (elsewhere && test.startsWith('a process > '));
         const excused = here || (memory && SERVER_ONLY.some((start) => test.startsWith(start)));
         if (!own.has(test) && !excused) found.push(`${combination}: ${test}`);
       }

@@ -1,14 +1,14 @@
 /** Listens for messages, with a lock in its hand or as a waiter, and ends without `close`. */
 import { Holdfast } from 'holdfast';
-import { etcd } from 'holdfast-etcd';
 import { paced, until } from 'holdfast-testkit';
 
-const [endpoints = '[]', mode] = process.argv.slice(2);
+const { program, key, waits } = JSON.parse(process.argv[2] ?? '');
+const [name, make, ...args] = program;
 const tell = (/** @type {string} */ type) => process.send?.({ type });
-const store = etcd(JSON.parse(endpoints));
-const holdfast = new Holdfast(store, { ttl: paced(1000), claimWindow: 100 });
-const acquired = holdfast.mutex(mode ?? '').acquire();
-if (mode === 'waited') void acquired.then(() => tell('granted'));
+const store = (await import(name))[make](...args);
+const holdfast = new Holdfast(store, { ttl: waits ? 60_000 : paced(1000), claimWindow: 100 });
+const acquired = holdfast.mutex(key).acquire();
+if (waits) void acquired.then(() => tell('granted'));
 else await acquired;
 await until(() => holdfast.stats().pushes);
 tell('listens');
