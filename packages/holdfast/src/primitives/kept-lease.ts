@@ -16,6 +16,7 @@ import { retry } from '../base/retry.js';
 import { quote } from '../base/text.js';
 
 const RETRY_MS = 20;
+const REPLY_MS = 10;
 
 export class KeptLease extends Lease {
   readonly #hold: Hold;
@@ -34,12 +35,17 @@ export class KeptLease extends Lease {
   async keep(ms: number): Promise<void> {
     const hold = this.#hold;
     const { clock } = this.#core;
-    // neither a fast local clock nor an early `close` may end the lease
-    const margin = ms > 0 ? ms + drift(ms) : 0;
-    hold.keepUntil = clock.now() + margin;
     // the lease in the store ends no earlier than `validUntil`
-    if (hold.validUntil - clock.now() < ms) await this.#extend(ms);
-    hold.keepUntil = clock.now() + margin;
+    if (hold.validUntil - clock.now() < ms) {
+      let took = REPLY_MS / 2;
+      let spare: number;
+      do {
+        spare = 2 * took;
+        took = await this.#extend(ms + spare);
+      } while (took > spare);
+    }
+    // neither a fast local clock nor an early `close` may end the lease
+    hold.keepUntil = clock.now() + (ms > 0 ? ms + drift(ms) : 0);
     if (!(await this.verify())) throw hold.lossError();
   }
 
@@ -67,11 +73,18 @@ export class KeptLease extends Lease {
     return undefined;
   }
 
-  async #extend(ms: number): Promise<void> {
+  /** Resolves to the time of the answer: the store counts from the request. */
+  async #extend(ms: number): Promise<number> {
     const hold = this.#hold;
     const { clock, watchdog } = this.#core;
     let failure: unknown;
-    const status = await retry(() => watchdog.renew(hold.root, ms), {
+    let sent = 0;
+    const renew = (): Promise<string> => {
+      sent = clock.now();
+      hold.keepUntil = sent + ms;
+      return watchdog.renew(hold.root, ms);
+    };
+    const status = await retry(renew, {
       clock,
       delay: () => RETRY_MS,
       continues: () => this.verify(),
@@ -79,7 +92,7 @@ export class KeptLease extends Lease {
         failure = error;
       },
     });
-    if (status === 'renewed') return;
+    if (status === 'renewed') return clock.now() - sent;
     if (status === 'absent') watchdog.lose(hold, 'gone');
     if (failure === undefined) throw hold.lossError();
     const what = `the extension of ${quote(hold.key)}`;

@@ -19,11 +19,11 @@ it('a marker that is over before its work is no loss', async () => {
   expect(holdfast.stats().losses).toBe(0);
 });
 
-/** A process whose requests take 100 ms each way, and another one. */
-function far(clock: VirtualClock): { one: Holdfast; other: Holdfast } {
+/** A process whose requests take `ms` each way, and another one. */
+function far(clock: VirtualClock, ms = 100): { one: Holdfast; other: Holdfast } {
   const inner = new MemoryStore(clock);
   const store = new WatchedStore(clock, inner);
-  store.fate = () => 100;
+  store.fate = () => ms;
   const other = new Holdfast(new WatchedStore(clock, inner), { clock });
   return { one: new Holdfast(store, { clock }), other };
 }
@@ -61,5 +61,33 @@ describe.each([100, 200, 300, 400, 500])('%i ms after the call, work does not be
     await clock.advance(5000);
     if (outcome.began > 0) expect(outcome.began).toBeLessThanOrEqual(abortedAt);
     else expect(outcome.code).toBe('HOLDFAST_ABORTED');
+  });
+});
+
+describe.each([1, 100, 900])('with requests of %i ms, runs start `atLeast` apart', (ms) => {
+  const LEAST = 60_000;
+  // each longer than the ttl, so the store is asked to keep the lock
+  it.each([
+    ['usual', {}, 1],
+    ['with `atMost` equal to `atLeast`', { atMost: LEAST }, 1],
+    ['with `atMost` a bit longer', { atMost: LEAST + 50 }, 1],
+    ['with work that reaches `atMost`', { atMost: LEAST }, LEAST + 5000],
+  ] as const)('%s', async (_, more, lasts) => {
+    const clock = new VirtualClock();
+    const { one, other } = far(clock, ms);
+    const options = { atLeast: LEAST, ...more };
+    const starts: number[] = [];
+    const first = one.schedule('job', options).runOnce(() => {
+      starts.push(clock.now());
+      return new Promise<void>((resolve) => clock.after(lasts, resolve));
+    });
+    first.catch(() => undefined);
+    await clock.advance(20 * ms);
+    const start = (): void => void starts.push(clock.now());
+    void other.schedule('job', options).runOnce(start, { wait: 10 * LEAST });
+    await clock.advance(LEAST + lasts + 10_000);
+    const [earlier = 0, later = 0] = starts;
+    expect(later - earlier).toBeGreaterThanOrEqual(LEAST);
+    expect(later - earlier).toBeLessThan(1.011 * LEAST + 10 + 4 * ms);
   });
 });
