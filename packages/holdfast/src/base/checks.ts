@@ -75,16 +75,22 @@ export function text(name: string, value: unknown, fallback: string, max: number
   return value;
 }
 
-export function checkObject(name: string, value: unknown): asserts value is object {
-  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
-}
-
-/** An object without other options: a misspelt one would be ignored. */
+/** An object without other options: one that is misspelt or inherited would be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
-  checkObject(name, value);
-  for (const option of Object.keys(value)) {
-    if (!names.has(option)) throw unknownOption(option, names);
+  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
+  const keys = Object.keys(value);
+  for (const option of keys) if (!names.has(option)) throw unknownOption(option, names);
+  const base: unknown = Object.getPrototypeOf(value);
+  if (base === null || base === Object.prototype) return;
+  for (const option of names) {
+    const inherited = keys.includes(option) ? undefined : (value as Record<string, unknown>)[option];
+    if (inherited !== undefined) {
+      throw badOption(option, 'an own property of the options, not inherited', inherited);
+    }
   }
+  const tag = Object.prototype.toString.call(value);
+  if (keys.length > 0 || tag === '[object Object]') return;
+  throw badOption(name, 'an object whose properties are the options', tag);
 }
 
 export function checkClock(clock: Clock = systemClock): Clock {

@@ -286,12 +286,12 @@ const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['clockMargin', 'maxRequests'] as const),
 ]);
 
-const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
+export const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
   ...(['wait', 'ttl', 'renew', 'maxHold', 'fair', 'sharedBy', 'label'] as const),
   ...(['onExpiring', 'expiringBefore', 'longHold'] as const),
 ]);
 
-const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'signal']);
+export const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'signal']);
 
 function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockOptions {
   const longHold = duration('longHold', options.longHold, LONG_HOLD, 1, Number.MAX_SAFE_INTEGER);

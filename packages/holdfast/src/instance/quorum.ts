@@ -1,4 +1,4 @@
-import { checkObject, duration, flag, known } from '../base/checks.js';
+import { duration, flag, known } from '../base/checks.js';
 import type { RedisClient } from '../store/clients/detect.js';
 import { recognize } from '../store/clients/shape.js';
 import { badOption, HoldfastError } from '../base/errors.js';
@@ -62,7 +62,6 @@ export function quorum(
 export function quorumStore(clients: unknown, options: QuorumOptions, option: string): Store {
   checkClients(clients, option);
   known('options', options, OPTIONS);
-  checkObject('options', options);
   const settings = {
     timeout: duration('serverTimeout', options.serverTimeout, 200, 10, 60_000),
     guard: duration('restartGuard', options.restartGuard, 60_000, 0, 86_400_000),

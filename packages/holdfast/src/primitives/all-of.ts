@@ -2,8 +2,9 @@ import type { Core } from '../acquire/core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
 import type { Lease } from '../lease/lease.js';
-import { checkLockKey, checkObject } from '../base/checks.js';
+import { checkLockKey, known } from '../base/checks.js';
 import {
+  ACQUIRE,
   type AcquireOptions,
   checkLockOptions,
   type LockOptions,
@@ -90,7 +91,7 @@ export class AllOf {
   }
 
   async #acquire(options: AcquireOptions = {}, wait: number): Promise<MultiLease | null> {
-    checkObject('options', options);
+    known('options', options, ACQUIRE);
     const given = over(this.#options, options);
     // the `wait` of a mutex does not count
     const own = wait === 0 ? options.wait : given.wait;

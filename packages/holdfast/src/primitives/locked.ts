@@ -3,14 +3,14 @@
  * one (`experimentalDecorators`) the prototype, the name and the descriptor.
  */
 import { badOption, HoldfastError } from '../base/errors.js';
-import { checkKey } from '../base/checks.js';
+import { checkKey, known } from '../base/checks.js';
 import { over } from '../base/given.js';
 import type { Holdfast } from '../instance/holdfast.js';
 import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../base/options.js';
 import { checkAwait } from './gate-options.js';
 import { keyTemplate } from './key-template.js';
-import type { MutexOptions } from './plain-mutex.js';
+import { MUTEX, type MutexOptions } from './plain-mutex.js';
 import { innermost, under } from './lock-context.js';
 import { quote } from '../base/text.js';
 
@@ -103,6 +103,8 @@ export function assertLocked(key: string, holdfast?: Holdfast): Lease {
   return lease;
 }
 
+const LOCKED: ReadonlySet<string> = new Set([...MUTEX, 'signal']);
+
 class Plan {
   readonly #find: (self: unknown) => Holdfast;
   readonly #key: (self: unknown, args: unknown[]) => string;
@@ -115,9 +117,7 @@ class Plan {
     key: LockedKey,
     options: LockedOptions,
   ) {
-    if (typeof options !== 'object' || options === null) {
-      throw badOption('options', 'an object', options);
-    }
+    known('options', options, LOCKED);
     const { signal, wait, ...lock } = options;
     checkAwait({ signal, wait });
     this.#lock = lock;

@@ -3,8 +3,8 @@ import { aborted } from '../base/abort.js';
 import type { AcquireRequest } from '../acquire/call.js';
 import { Lease } from '../lease/lease.js';
 import type { Hold } from '../lease/root.js';
-import { checkObject, flag } from '../base/checks.js';
-import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
+import { flag, known } from '../base/checks.js';
+import { type AcquireOptions, LOCK, type LockOptions, withDefaults } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
@@ -20,6 +20,8 @@ export interface MutexOptions extends LockOptions {
   readonly reentrant?: boolean | 'refuse' | undefined;
 }
 
+export const MUTEX: ReadonlySet<string> = new Set([...LOCK, 'reentrant']);
+
 /**
  * A lock with at most one holder at a time, across processes and machines; `Mutex` adds conditions.
  * Creating this object sends no request.
@@ -31,7 +33,7 @@ export class PlainMutex {
 
   /** @internal */
   constructor(core: Core, key: string, options: MutexOptions) {
-    checkObject('options', options);
+    known('options', options, MUTEX);
     const { reentrant, ...lockOptions } = options;
     this.key = key;
     this.#reentrant = reentrant === 'refuse' ? reentrant : flag('reentrant', reentrant, false);

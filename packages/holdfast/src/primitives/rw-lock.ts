@@ -1,7 +1,7 @@
 /** The read-write lock: a reader takes one permit, a writer all. */
 import type { Core } from '../acquire/core.js';
-import { checkObject } from '../base/checks.js';
-import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
+import { known } from '../base/checks.js';
+import { type AcquireOptions, LOCK, type LockOptions, withDefaults } from '../base/options.js';
 import { Acquirer } from './acquirer.js';
 import { placeOf, stateOf } from './lock-state.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
@@ -73,7 +73,7 @@ export class RwLock {
     const { maxHold } = core.settings.defaults;
     const mutual = { key, kind: 'rw-lock', capacity: WRITER, strict: true } as const;
     const subject = { ...mutual, maxHold };
-    checkObject('options', options);
+    known('options', options, LOCK);
     const own = withDefaults(core.settings, options);
     const acquirer = new Acquirer(core, subject, own, RwLease);
     this.key = key;

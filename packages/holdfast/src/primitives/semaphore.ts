@@ -4,9 +4,15 @@ import { badOption, type HoldfastError } from '../base/errors.js';
 import { ask } from './inspection.js';
 import { Lease } from '../lease/lease.js';
 import type { Hold } from '../lease/root.js';
-import { checkObject, whole } from '../base/checks.js';
+import { known, whole } from '../base/checks.js';
 import { markerKey } from '../base/marker-key.js';
-import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
+import {
+  ACQUIRE,
+  type AcquireOptions,
+  LOCK,
+  type LockOptions,
+  withDefaults,
+} from '../base/options.js';
 import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, type Subject } from './acquirer.js';
@@ -34,6 +40,9 @@ export interface SemaphoreRunOptions extends AcquireOptions {
   readonly permits?: number | undefined;
 }
 
+const SEMAPHORE: ReadonlySet<string> = new Set([...LOCK, 'permits', 'onMismatch']);
+const RUN: ReadonlySet<string> = new Set([...ACQUIRE, 'permits']);
+
 /**
  * A fixed number of permits, shared by processes and machines. Each acquisition is one lease: the
  * permits of a crashed process are free when it expires. The semaphore is in the store only while
@@ -54,7 +63,7 @@ export class Semaphore {
 
   /** @internal */
   constructor(core: Core, key: string, options = {} as SemaphoreOptions) {
-    checkObject('options', options);
+    known('options', options, SEMAPHORE);
     const { permits, onMismatch, ...lockOptions } = options;
     this.key = key;
     this.#core = core;
@@ -93,7 +102,7 @@ export class Semaphore {
     options: SemaphoreRunOptions = {},
   ): Promise<T> {
     checkWork(work);
-    checkObject('options', options);
+    known('options', options, RUN);
     const { permits, ...rest } = options;
     return this.#acquirer.run(this.#wanted(permits), work, rest);
   }
