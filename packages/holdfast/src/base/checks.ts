@@ -83,7 +83,9 @@ export function known(name: string, value: unknown, names: ReadonlySet<string>):
   const base: unknown = Object.getPrototypeOf(value);
   if (base === null || base === Object.prototype) return;
   for (const option of names) {
-    const inherited = keys.includes(option) ? undefined : (value as Record<string, unknown>)[option];
+    const inherited = keys.includes(option)
+      ? undefined
+      : (value as Record<string, unknown>)[option];
     if (inherited !== undefined) {
       throw badOption(option, 'an own property of the options, not inherited', inherited);
     }

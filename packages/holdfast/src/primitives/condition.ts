@@ -2,7 +2,7 @@
  * Conditions of a mutex, with the contract of Java's `Condition`. `engine/condition.ts` says how a
  * signal survives the crash of the waiter that it woke.
  */
-import { aborted, onAbort } from '../base/abort.js';
+import { aborted, onAbort, unlessAborted } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
 import { Lease } from '../lease/lease.js';
@@ -66,7 +66,8 @@ export class Condition {
    * are queued, or the server refused the request; and `HOLDFAST_CLOSED` after `close()`. Rejects
    * with nothing held, and the lease over: `HOLDFAST_LOST` if the lease ended before the wait;
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED` or `HOLDFAST_CLOSED` if the lock could not be
-   * acquired again; a signal that woke the waiter then goes to the next one.
+   * acquired again (after an abort, within `requestTimeout`); a signal that woke the waiter then
+   * goes to the next one.
    */
   async await(lease: Lease, options: AwaitOptions = {}): Promise<boolean> {
     known('options', options, AWAIT);
@@ -75,7 +76,7 @@ export class Condition {
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw badOption('signal', 'an AbortSignal', signal);
     }
-    if (this.#doubts(lease)) await lease.verify();
+    if (this.#doubts(lease)) await this.#verified(lease, options.signal);
     lease.assertHeld();
     if (signal?.aborted) throw aborted(this.key, signal.reason);
     const beside = runsBeside(lease);
@@ -120,12 +121,12 @@ export class Condition {
     known('options', options, AWAIT);
     const { clock } = this.#core;
     const wait = duration('wait', options.wait, Number.POSITIVE_INFINITY, 0, LONGEST);
-    if (this.#doubts(lease)) await lease.verify();
+    if (this.#doubts(lease)) await this.#verified(lease, options.signal);
     lease.assertHeld();
     const until = clock.now() + wait;
     for (;;) {
       const isTrue = await predicate();
-      if (this.#doubts(lease)) await lease.verify();
+      if (this.#doubts(lease)) await this.#verified(lease, options.signal);
       lease.assertHeld();
       if (isTrue) return true;
       const remaining = until - clock.now();
@@ -167,6 +168,10 @@ export class Condition {
     return lease.state === 'doubted';
   }
 
+  #verified(lease: Lease, signal: AbortSignal | undefined): Promise<boolean> {
+    return unlessAborted({ signal }, () => lease.verify(), this.key);
+  }
+
   #bind(
     conditions: Conditions,
     parked: Parked,
@@ -174,16 +179,14 @@ export class Condition {
     signal: AbortSignal | undefined,
   ): void {
     const { call } = parked;
-    const back = (): void => {
-      parked.wantsBack = true;
-      conditions.ask(parked);
-    };
     if (wait === 0) parked.wantsBack = true;
     else if (wait !== Number.POSITIVE_INFINITY) {
-      const timer = this.#core.clock.after(wait, back);
+      const timer = this.#core.clock.after(wait, () => conditions.comeBack(parked));
       call.cleanUp(() => timer.cancel());
     }
-    if (signal !== undefined) call.cleanUp(onAbort(signal, back));
+    if (signal === undefined) return;
+    const stop = (): void => conditions.cancel(parked, aborted(this.key, signal.reason));
+    call.cleanUp(onAbort(signal, stop));
   }
 }
 

@@ -90,21 +90,29 @@ export class ScheduledRuns {
     options: RunOnceOptions,
   ): Promise<RunOnceResult<T>> {
     const { slot: name, ...waiting } = options;
+    const soon = <R>(call: () => Promise<R>): Promise<R> =>
+      unlessEnded(this.#core, this.#key, options.signal, call);
     const slot = name === undefined ? undefined : new Slot(this.#core, this.#key, name);
     this.#acquirer.terms(waiting, 0);
-    const asked = slot && ((): Promise<HolderInfo | null> => slot.taken());
-    const taken = asked && (await unlessEnded(this.#core, this.#key, options.signal, asked));
-    if (slot && taken) return skippedSlot(slot, taken);
+    const taken = slot && (await soon(() => slot.taken()));
+    if (slot && taken) return soon(() => skippedSlot(slot, taken));
     const lease = await this.#acquirer.tryAcquire(1, waiting);
-    if (lease === null) return this.#busy(slot);
-    const marker = await this.#prepare(lease, slot, options.signal);
+    if (lease === null) return soon(() => this.#busy(slot));
+    const preparing = this.#prepare(lease, slot, options.signal);
+    const marker = await soon(() => preparing).catch((error: unknown) => {
+      void quietly(preparing.then((late) => undo([lease, late])));
+      throw error;
+    });
     if (marker !== null) {
       const run = (): Promise<RunOnceResult<T>> =>
         this.#run(lease, marker, slot, () => work(new ScheduledRun(lease, name)));
       return this.#core.telemetry.run(this.#key, run);
     }
-    await quietly(lease.release());
-    return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);
+    const released = quietly(lease.release());
+    return soon(async () => {
+      await released;
+      return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);
+    });
   }
 
   async #busy(slot: Slot | undefined): Promise<Skipped> {

@@ -238,6 +238,80 @@ describe('a lost reply', () => {
   });
 });
 
+describe('an abort, while the store is silent', () => {
+  const stopped = async (
+    silent: (lease: Lease) => void,
+  ): Promise<{ lease: Lease; stop: AbortController; seen: () => unknown }> => {
+    const lease = await mutex.acquire();
+    const stop = new AbortController();
+    let seen: unknown;
+    silent(lease);
+    mutex
+      .condition('c')
+      .await(lease, { signal: stop.signal })
+      .catch((error: { code: string }) => (seen = error.code));
+    await settle();
+    return { lease, stop, seen: () => seen };
+  };
+  const nothingHeld = async (lease: Lease): Promise<void> => {
+    expect(lease.held).toBe(false);
+    store.heal();
+    await clock.advance(5000);
+    expect(await parkedNow()).toBe(0);
+    expect(await others.isLocked()).toBe(false);
+  };
+
+  it.each(['lost', 'answer lost'] as const)('of the request to park (%s)', async (fate) => {
+    const { lease, stop, seen } = await stopped(() => store.ail('park', fate));
+    await clock.advance(50);
+    expect(seen()).toBeUndefined();
+    stop.abort();
+    await clock.advance(options.requestTimeout);
+    expect(seen()).toBe('HOLDFAST_UNREACHABLE');
+    await nothingHeld(lease);
+  });
+
+  it.each(['lost', 'answer lost'] as const)('of the request to return (%s)', async (fate) => {
+    const { lease, stop, seen } = await stopped(() => undefined);
+    await clock.advance(500);
+    store.fate = () => fate;
+    stop.abort();
+    await clock.advance(options.requestTimeout);
+    expect(seen()).toBe('HOLDFAST_UNREACHABLE');
+    await nothingHeld(lease);
+  });
+
+  it('before the request to park: the lease is kept', async () => {
+    const { lease, stop, seen } = await stopped((holder) => {
+      store.ail('signal', 'lost');
+      void later(mutex.condition('d').signal(holder));
+    });
+    stop.abort();
+    await settle();
+    expect(seen()).toBe('HOLDFAST_ABORTED');
+    expect(lease.held).toBe(true);
+    store.heal();
+    await clock.advance(5000);
+    expect(lease.held).toBe(true);
+    expect(await lease.release()).toBe('freed');
+  });
+
+  it('after a failure that passes within the time limit: the lock is held again', async () => {
+    mutex = new Holdfast(store, { ttl: 3000, clock }).mutex('k');
+    const { lease, stop, seen } = await stopped(() => undefined);
+    await clock.advance(500);
+    store.fate = (
+      (left) => () =>
+        left-- > 0 ? 'failed' : 'answered'
+    )(1);
+    stop.abort();
+    await clock.advance(1000);
+    expect(seen()).toBe('HOLDFAST_ABORTED');
+    expect(lease.held).toBe(true);
+    expect(await lease.release()).toBe('freed');
+  });
+});
+
 /** Wakes the first parked waiter, whose process freezes from then on. */
 async function wokenAndFrozen(): Promise<Sleeping> {
   await sleep(mutex);

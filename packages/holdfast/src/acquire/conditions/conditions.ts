@@ -1,4 +1,5 @@
 /** What the conditions of one instance share: waits that give a lease up, and signals. */
+import { afterIo } from '../../base/clock.js';
 import { HoldfastError } from '../../base/errors.js';
 import { growing, retry } from '../../base/retry.js';
 import { quote } from '../../base/text.js';
@@ -43,6 +44,27 @@ export class Conditions implements CorePart {
     roots.groups.askNow(acquisition.request.key);
     roots.askBefore(from.root);
     sender.ask(acquisition);
+  }
+
+  comeBack(parked: Parked): void {
+    parked.wantsBack = true;
+    this.ask(parked);
+  }
+
+  /** Keeps the lease if no request was sent; otherwise gives up if the store is silent. */
+  cancel(parked: Parked, error: HoldfastError): void {
+    const { acquisition, call, from, ready } = parked;
+    const { acquisitions, settings } = this.#host;
+    if (!ready) return acquisitions.giveUp(acquisition, error);
+    this.comeBack(parked);
+    const { clock, requestTimeout } = settings;
+    const { sent } = acquisition;
+    const late = (): void => {
+      const unheard = failures.unreachable(from.key, acquisition.trouble);
+      if (acquisition.sent === sent) acquisitions.giveUp(acquisition, unheard);
+    };
+    const timer = clock.after(requestTimeout, () => afterIo(clock, late));
+    call.cleanUp(() => timer.cancel());
   }
 
   regained({ call, condition }: Parked): Promise<Hold | null> {
