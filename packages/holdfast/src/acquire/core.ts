@@ -183,7 +183,6 @@ export class Core implements PartHost {
     this.requests.close();
     this.watchdog.close();
     this.acquisitions.lasting.close();
-    // an attempt to reach a silent server closes when it times out
     const closed = Promise.all([this.wake.close(), this.store.dispose?.()]);
     await within(clock, 2 * settings.requestTimeout, closed);
   }

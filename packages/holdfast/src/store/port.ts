@@ -17,6 +17,8 @@ export interface WakeListener {
   /** Earlier pushes may be lost. */
   up(): void;
   down(): void;
+  /** Aborts when the channel is closed, also while it is opening. */
+  readonly ended?: AbortSignal | undefined;
 }
 
 export interface EchoAnswer {

@@ -49,6 +49,7 @@ export class Wake {
   #channel: WakeChannel | undefined;
   #up = false;
   #opening: Promise<void> | undefined;
+  #end = new AbortController();
   #timer: Timer | undefined;
   #failures = 0;
   #failure: unknown;
@@ -216,6 +217,7 @@ export class Wake {
     this.#timer?.cancel();
     this.#downTimer?.cancel();
     this.#missedTimer?.cancel();
+    this.#end.abort();
     await this.#opening;
     await this.#shut();
   }
@@ -223,6 +225,7 @@ export class Wake {
   #open(): void {
     this.#timer?.cancel();
     const era = (this.#era += 1);
+    this.#end = new AbortController();
     const listener: WakeListener = {
       push: (push) => {
         this.#came(push);
@@ -230,6 +233,7 @@ export class Wake {
       },
       up: () => era === this.#era && this.#set(true),
       down: () => era === this.#era && this.#set(false),
+      ended: this.#end.signal,
     };
     this.#opening = outside(() => this.#store.listen(this.#name(), listener))
       .then(
@@ -288,6 +292,7 @@ export class Wake {
   }
 
   #forget(): void {
+    this.#end.abort();
     this.#era += 1;
     this.#channel = undefined;
     this.channel = '';

@@ -3,7 +3,7 @@ import { paced, type Proxy, type Server, startProxy, startServer, until } from '
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { CLIENTS, Made, openClient } from '../support/backends.js';
-import { failure, freshKey } from '../suites/helpers.js';
+import { failure, freshKey, later } from '../suites/helpers.js';
 
 describe.each(CLIENTS)('%s', (client) => {
   const made = new Made();
@@ -50,5 +50,22 @@ describe.each(CLIENTS)('%s', (client) => {
     expect(proxy.connections).toBeGreaterThan(1);
     await holdfast.close({ grace: 0 });
     await until(onlyTheClient, { within: paced(15_000) });
+  });
+
+  // the client of GLIDE ends an attempt by itself
+  it.skipIf(client.startsWith('glide'))('a close ends a wake channel that is opening', async () => {
+    const { host, port } = proxy;
+    const holdfast = await made.on(openClient(client, { host, port }), { requestTimeout: 60_000 });
+    await holdfast.mutex(freshKey()).run(() => undefined);
+    await until(onlyTheClient);
+    server.pause();
+    const opens = later(holdfast.warmUp());
+    await until(() => proxy.connections === 2);
+    const from = performance.now();
+    await holdfast.close();
+    // a client's own limit is 5 s
+    expect(performance.now() - from).toBeLessThan(4000);
+    await failure(opens, 'HOLDFAST_CLOSED');
+    await until(onlyTheClient, { within: 1000 });
   });
 });

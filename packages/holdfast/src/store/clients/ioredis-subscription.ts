@@ -1,4 +1,5 @@
 /** Subscribes to one channel on a separate connection: ioredis. */
+import { unlessAborted } from '../../base/abort.js';
 import { isErrorReply } from './errors.js';
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
@@ -92,11 +93,14 @@ export async function subscribe(
   };
 
   try {
-    await connection.connect();
-    await connection.subscribe(channel);
+    const open = async (): Promise<void> => {
+      await connection.connect();
+      await connection.subscribe(channel);
+    };
+    await unlessAborted({ signal: listener.ended }, open, channel);
   } catch (error) {
     state = 'closed';
-    connection.disconnect();
+    await close(connection);
     // more than `Connection is closed.`
     throw isErrorReply(error) ? error : (failure ?? error);
   }
@@ -155,13 +159,16 @@ export async function subscribeShard(
   });
   connection.on('close', over);
   try {
-    await connection.connect();
-    await new Promise((resolve, reject) => {
-      fail = reject;
-      connection.ssubscribe(channel).then(resolve, reject);
-    });
+    const open = async (): Promise<void> => {
+      await connection.connect();
+      await new Promise((resolve, reject) => {
+        fail = reject;
+        connection.ssubscribe(channel).then(resolve, reject);
+      });
+    };
+    await unlessAborted({ signal: listener.ended }, open, channel);
   } catch (error) {
-    connection.disconnect();
+    await close(connection);
     throw isErrorReply(error) ? error : (failure ?? error);
   }
   live = true;

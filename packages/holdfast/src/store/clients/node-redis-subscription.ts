@@ -1,4 +1,5 @@
 /** Subscribes to one channel on a separate connection: node-redis. */
+import { unlessAborted } from '../../base/abort.js';
 import { systemClock, type Timer } from '../../base/clock.js';
 import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
@@ -73,12 +74,15 @@ export async function subscribe(
   });
 
   try {
-    // together with the handshake: one round trip
-    const connected = opened(connection);
-    const subscribed = connection.subscribe(channel, (payload) => {
-      if (state !== 'closed') listener.message(payload);
-    });
-    await both(connected, subscribed);
+    const open = (): Promise<void> =>
+      // together with the handshake: one round trip
+      both(
+        opened(connection),
+        connection.subscribe(channel, (payload) => {
+          if (state !== 'closed') listener.message(payload);
+        }),
+      );
+    await unlessAborted({ signal: listener.ended }, open, channel);
   } catch (error) {
     state = 'closed';
     destroy(connection);
@@ -123,12 +127,18 @@ export async function subscribeOnce(
   for (const event of ['error', 'end', 'sharded-channel-moved'] as const) {
     connection.on(event, over);
   }
+  connection.on('connect', () => {
+    if (listener.ended?.aborted === true) destroy(connection);
+  });
   try {
-    const connected = opened(connection);
-    const subscribed = connection[how](channel, (payload) => {
-      if (live) listener.message(payload);
-    });
-    await both(connected, subscribed);
+    const open = (): Promise<void> =>
+      both(
+        opened(connection),
+        connection[how](channel, (payload) => {
+          if (live) listener.message(payload);
+        }),
+      );
+    await unlessAborted({ signal: listener.ended }, open, channel);
   } catch (error) {
     destroy(connection);
     throw error;

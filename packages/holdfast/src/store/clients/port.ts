@@ -147,6 +147,8 @@ export interface ShardListener {
   message(payload: string): void;
   /** The connection is lost, or the slot has moved: no message arrives any more. */
   over(): void;
+  /** See `WakeListener.ended`. */
+  readonly ended?: AbortSignal | undefined;
 }
 
 /** One of the two is called, once; neither throws. `isSame`: see `Outcome.replied`. */
@@ -193,6 +195,7 @@ export interface SubscriptionListener {
   up(): void;
   /** No message arrives until `up`. */
   down(): void;
+  readonly ended?: AbortSignal | undefined;
 }
 
 export interface Subscription {

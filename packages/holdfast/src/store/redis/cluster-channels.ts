@@ -31,6 +31,7 @@ export interface ChannelEvents {
   message(payload: string): void;
   /** A channel is live. Earlier messages of its node may be lost. */
   up(): void;
+  readonly ended?: AbortSignal | undefined;
 }
 
 export class ClusterChannels {
@@ -123,6 +124,7 @@ export class ClusterChannels {
       channel.subscription = await this.#view.subscribe(address, channel.name, {
         message: (payload) => this.#events.message(payload),
         over,
+        ended: this.#events.ended,
       });
     } catch (error) {
       channel.phase = 'over';

@@ -72,6 +72,7 @@ class MasterChannel implements WakeChannel {
         over = true;
         if (this.#subscription === subscription) this.#lost();
       },
+      ended: this.#listener.ended,
     });
     if (era !== this.#era || over || this.#subscription !== undefined) {
       await subscription.close();

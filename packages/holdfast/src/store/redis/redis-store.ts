@@ -252,19 +252,20 @@ export class RedisStore implements Store {
     };
     const up = (): void => listener.up();
     const down = (): void => listener.down();
+    const { ended } = listener;
     const { cluster, sentinel } = this.#client;
     if (sentinel !== undefined) {
       const { openMasterChannel } = await import('./master-channel.js');
-      const channel = await openMasterChannel(sentinel, name, { message, up, down });
+      const channel = await openMasterChannel(sentinel, name, { message, up, down, ended });
       return Object.assign(channel, { echo: () => echo.send(this.#publisher(name)) });
     }
     if (cluster === undefined) {
-      const subscription = await this.#client.subscribe(name, { message, up, down });
+      const subscription = await this.#client.subscribe(name, { message, up, down, ended });
       const close = (): Promise<void> => subscription.close();
       return { name, echo: () => echo.send(this.#publisher(name)), close };
     }
     const { ClusterChannels } = await import('./cluster-channels.js');
-    const channels = new ClusterChannels(cluster, name, { message, up });
+    const channels = new ClusterChannels(cluster, name, { message, up, ended });
     this.#channels = channels;
     await channels.open();
     const publish =
