@@ -80,7 +80,7 @@ export function quorumStore(clients: unknown, options: QuorumOptions, option: st
     };
     return Object.assign(redisQuorum({ ports, ...settings }, prefix), { examine: examined });
   };
-  return new LazyStore({ label: 'quorum', acknowledges: false, load }, PREFIX);
+  return new LazyStore({ label: 'quorum', acknowledges: false, clients, load }, PREFIX);
 }
 
 function checkClients(clients: unknown, option: string): asserts clients is readonly object[] {

@@ -24,7 +24,9 @@ export function redisStore(client: unknown, option: string): Store {
       ]);
       return new RedisStore(portOf(client as object), prefix);
     };
-    return new LazyStore({ label: library, acknowledges: hasLine, load }, PREFIX);
+    const clients = [client as object];
+    const parts = { label: library, acknowledges: hasLine, clients, load };
+    return new LazyStore(parts, PREFIX);
   } catch (error) {
     const message = `Holdfast: ${error instanceof Error ? error.message : String(error)}`;
     throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option, cause: error });

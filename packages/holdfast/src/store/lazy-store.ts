@@ -10,6 +10,7 @@
  */
 import type { Command, Reply } from '../engine/commands.js';
 import type { Examination, ExamineTerms } from './finding.js';
+import { watchErrors } from './clients/state.js';
 import {
   type AcknowledgeTerms,
   type Store,
@@ -23,6 +24,7 @@ import type { ServerInfo } from './server-info.js';
 export interface LazyParts {
   readonly label: string;
   readonly acknowledges: boolean;
+  readonly clients: readonly object[];
   load(prefix: string): Promise<Store>;
 }
 
@@ -48,11 +50,11 @@ export class LazyStore implements Store {
   }
 
   acknowledged(terms: AcknowledgeTerms): Store | undefined {
-    const { label, acknowledges } = this.#parts;
+    const { label, acknowledges, clients } = this.#parts;
     if (!acknowledges) return undefined;
     const load = async (prefix: string): Promise<Store> =>
       (await this.#parts.load(prefix)).acknowledged?.(terms) as Store;
-    return new LazyStore({ label, acknowledges: false, load }, this.#prefix);
+    return new LazyStore({ label, acknowledges: false, clients, load }, this.#prefix);
   }
 
   get writesLater(): boolean {
@@ -105,7 +107,12 @@ export class LazyStore implements Store {
     return (await this.#loaded()).examine?.(terms) as Promise<Examination>;
   }
 
+  use(): void {
+    for (const client of this.#parts.clients) watchErrors(client);
+  }
+
   async dispose(): Promise<void> {
+    for (const client of this.#parts.clients) watchErrors(client, -1);
     const store = await this.#loading?.catch(() => undefined);
     await store?.dispose?.();
   }

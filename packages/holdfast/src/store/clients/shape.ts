@@ -3,7 +3,6 @@
  * loaded later, see `detect.ts`.
  */
 import { prefixOf } from './common.js';
-import { watchErrors } from './state.js';
 
 const ACCEPTED =
   'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel, or `new Cluster(…)`) ' +
@@ -21,14 +20,10 @@ export interface ClientShape {
   readonly hasLine: boolean;
 }
 
-/**
- * Also remembers the client's errors from now on. Throws a TypeError that describes an unusable
- * object.
- */
+/** Throws a TypeError that describes an unusable object. */
 export function recognize(client: unknown): ClientShape {
   const refused = refusal(client);
   if (refused !== undefined) throw new TypeError(`This client cannot be used: ${refused}`);
-  watchErrors(client as object);
   return shapeOf(client as object);
 }
 

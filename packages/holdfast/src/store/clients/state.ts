@@ -12,18 +12,22 @@ export interface ClientState {
 }
 
 const lastErrors = new WeakMap<object, string>();
-const watched = new WeakSet<object>();
+type Watch = { users: number; readonly note: (error: unknown) => void };
+const watches = new WeakMap<object, Watch>();
 
 /**
  * A listener of `errorMonitor` does not count as one of `error`, so the client behaves as before.
  */
-export function watchErrors(client: object): void {
-  if (watched.has(client)) return;
-  watched.add(client);
-  const { on } = client as { on?: (event: symbol, listener: (error: unknown) => void) => unknown };
-  on?.call(client, errorMonitor, (error) => {
-    lastErrors.set(client, error instanceof Error ? error.message : String(error));
-  });
+export function watchErrors(client: object, users: 1 | -1 = 1): void {
+  type Listen = (event: symbol, listener: Watch['note']) => unknown;
+  const { on, off } = client as { on?: Listen; off?: Listen };
+  const note = (error: unknown): void =>
+    void lastErrors.set(client, error instanceof Error ? error.message : String(error));
+  const watch = watches.get(client) ?? { users: 0, note };
+  watches.set(client, watch);
+  if (watch.users === 0) on?.call(client, errorMonitor, watch.note);
+  watch.users += users;
+  if (watch.users === 0) off?.call(client, errorMonitor, watch.note);
 }
 
 interface Address {

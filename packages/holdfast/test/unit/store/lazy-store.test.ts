@@ -39,7 +39,7 @@ function lazy(acknowledges = false): { store: LazyStore; loads: Loading[] } {
     new Promise((resolve, reject) => {
       loads.push({ prefix, loaded: resolve, failed: reject });
     });
-  return { store: new LazyStore({ label: 'redis', acknowledges, load }, 'p:'), loads };
+  return { store: new LazyStore({ label: 'redis', acknowledges, clients: [], load }, 'p:'), loads };
 }
 
 const first = (loads: readonly Loading[]): Loading => loads[0] as Loading;
