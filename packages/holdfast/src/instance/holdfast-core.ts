@@ -3,6 +3,7 @@ import { Core } from '../acquire/core.js';
 import { atCaller } from '../acquire/failures.js';
 import { badOption } from '../base/errors.js';
 import { type HoldfastOptions, resolveSettings, type Settings } from '../base/options.js';
+import { shownAs } from '../base/shown.js';
 import { PREFIX } from '../base/prefix.js';
 import type { Store } from '../store/port.js';
 
@@ -22,6 +23,13 @@ export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
  * the code of those that it imports. `Holdfast` extends this class and has all locks as methods.
  */
 export class HoldfastCore implements AsyncDisposable {
+  static {
+    shownAs(this, ({ id, core: { settings, store } }) => {
+      const { label, prefix } = settings;
+      return { id, label, store: store.label, prefix };
+    });
+  }
+
   readonly #core: Core;
 
   /** @throws HOLDFAST_BAD_OPTION if `store` is not a store, or an option is not valid */

@@ -14,9 +14,17 @@ import { HoldfastError } from '../base/errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
 import { quote } from '../base/text.js';
+import { shownAs } from '../base/shown.js';
 
 /** One term of a leader. Candidates are elected in the order of arrival at the store. */
 export class Leadership implements AsyncDisposable {
+  static {
+    shownAs(this, (one) => {
+      const state = one.#over.signal.aborted ? 'over' : one.#lease.state;
+      return { key: one.key, id: one.id, term: one.term, state };
+    });
+  }
+
   readonly #lease: Lease;
   readonly #over = new AbortController();
   readonly #changed: () => void;

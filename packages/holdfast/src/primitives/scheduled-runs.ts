@@ -23,11 +23,22 @@ import {
   type RunOnceResult,
   type ScheduleOptions,
 } from './schedule-options.js';
+import { shownAs } from '../base/shown.js';
 import { unlessEnded } from './lock-state.js';
 import { holderOf, Slot } from './schedule-slots.js';
 
 /** The argument of the work: one run. */
 export class ScheduledRun {
+  static {
+    shownAs(this, ({ key, slot, fence, held, remaining }) => ({
+      key,
+      slot,
+      fence,
+      held,
+      remaining,
+    }));
+  }
+
   readonly #lease: KeptLease;
   readonly slot: string | undefined;
 
