@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 158_900, compressed: 53_200 },
+    limit: { minified: 160_300, compressed: 53_700 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -46,7 +46,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 39_200 },
+    limit: { compressed: 39_400 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -55,7 +55,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 33_400 },
+    limit: { compressed: 33_700 },
     target: {},
   },
 };

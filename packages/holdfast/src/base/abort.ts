@@ -3,8 +3,8 @@
  * Node warns of a leak from the eleventh listener on.
  */
 
-import { known } from './checks.js';
-import { badOption, HoldfastError } from './errors.js';
+import { checkSignal, known } from './checks.js';
+import { HoldfastError } from './errors.js';
 import { quote } from './text.js';
 
 /** Options of a call that sends one request. */
@@ -64,9 +64,7 @@ const CALL: ReadonlySet<string> = new Set(['signal']);
 
 export function checkCall(options: CallOptions): void {
   known('options', options, CALL);
-  const { signal } = options;
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  throw badOption('signal', 'an AbortSignal', signal);
+  checkSignal(options.signal);
 }
 
 export async function unlessAborted<T>(

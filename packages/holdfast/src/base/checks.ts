@@ -75,6 +75,16 @@ export function text(name: string, value: unknown, fallback: string, max: number
   return value;
 }
 
+export function checkSignal(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw badOption('signal', 'an AbortSignal', signal);
+}
+
+export function checkCallback(name: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return;
+  throw badOption(name, 'a function', value);
+}
+
 /** An object without other options: one that is misspelt or inherited would be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
@@ -87,12 +97,11 @@ export function known(name: string, value: unknown, names: ReadonlySet<string>):
       ? undefined
       : (value as Record<string, unknown>)[option];
     if (inherited !== undefined) {
-      throw badOption(option, 'an own property of the options, not inherited', inherited);
+      throw badOption(option, 'an own property, not inherited', inherited);
     }
   }
   const tag = Object.prototype.toString.call(value);
-  if (keys.length > 0 || tag === '[object Object]') return;
-  throw badOption(name, 'an object whose properties are the options', tag);
+  if (keys.length === 0 && tag !== '[object Object]') throw badOption(name, 'an object', tag);
 }
 
 export function checkClock(clock: Clock = systemClock): Clock {

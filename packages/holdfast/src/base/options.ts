@@ -3,7 +3,18 @@
  * resolved once and frozen. All durations are in milliseconds.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
-import { checkClock, checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
+import {
+  checkCallback,
+  checkClock,
+  checkOwner,
+  checkSignal,
+  duration,
+  flag,
+  known,
+  TEXT_MAX,
+  text,
+  whole,
+} from './checks.js';
 import type { Clock } from './clock.js';
 import { badOption, type HoldfastError } from './errors.js';
 import type { HoldfastWarning } from './warning.js';
@@ -269,12 +280,8 @@ export function resolveSettings(options: HoldfastOptions): Settings {
   if (settings.retention < 3 * settings.claimWindow) {
     throw badOption('retention', `at least three times claimWindow`, settings.retention);
   }
-  for (const name of ['onWarning', 'onLost'] as const) {
-    const callback: unknown = settings[name];
-    if (callback !== undefined && typeof callback !== 'function') {
-      throw badOption(name, 'a function', callback);
-    }
-  }
+  checkCallback('onWarning', settings.onWarning);
+  checkCallback('onLost', settings.onLost);
   return Object.freeze(settings);
 }
 
@@ -330,12 +337,8 @@ export function resolveTerms(
   if (!renew && o.maxHold !== undefined) {
     throw badOption('maxHold', 'left out together with renew: false', o.maxHold);
   }
-  if (o.signal !== undefined && !(o.signal instanceof AbortSignal)) {
-    throw badOption('signal', 'an AbortSignal', o.signal);
-  }
-  if (o.onExpiring !== undefined && typeof o.onExpiring !== 'function') {
-    throw badOption('onExpiring', 'a function', o.onExpiring);
-  }
+  checkSignal(o.signal);
+  checkCallback('onExpiring', o.onExpiring);
   return {
     ttl,
     renew,

@@ -7,7 +7,16 @@ import { HoldfastCore, isStore } from './holdfast-core.js';
 import { inspect, type ListOptions, type LockInfo } from '../primitives/inspection.js';
 import { count, list } from '../primitives/listing.js';
 import type { EmbeddedStore } from './memory.js';
-import { checkKey, checkLockKey, duration, flag, known, TEXT_MAX, text } from '../base/checks.js';
+import {
+  checkCallback,
+  checkKey,
+  checkLockKey,
+  duration,
+  flag,
+  known,
+  TEXT_MAX,
+  text,
+} from '../base/checks.js';
 import type { HoldfastOptions, LockOptions } from '../base/options.js';
 import { AllOf } from '../primitives/all-of.js';
 import type { Lease } from '../lease/lease.js';
@@ -237,11 +246,8 @@ export class Holdfast extends HoldfastCore {
    */
   list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
     known('options', options, LIST_OPTIONS);
-    const { onUnreadable } = options;
     flag('markers', options.markers, false);
-    if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
-      throw badOption('onUnreadable', 'a function', onUnreadable);
-    }
+    checkCallback('onUnreadable', options.onUnreadable);
     return list(this.core, checkKey(pattern, 'pattern'), options);
   }
 

@@ -6,7 +6,7 @@ import { aborted, onAbort, unlessAborted } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
 import { Lease } from '../lease/lease.js';
-import { duration, known } from '../base/checks.js';
+import { checkAwait } from './gate-options.js';
 import { Conditions } from '../acquire/conditions/conditions.js';
 import type { Parked } from '../acquire/conditions/parked.js';
 import * as failures from '../acquire/failures.js';
@@ -20,7 +20,6 @@ export interface AwaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const AWAIT: ReadonlySet<string> = new Set<keyof AwaitOptions>(['wait', 'signal']);
 const NAME_MAX = 200;
 
 /**
@@ -70,13 +69,8 @@ export class Condition {
    * goes to the next one.
    */
   async await(lease: Lease, options: AwaitOptions = {}): Promise<boolean> {
-    known('options', options, AWAIT);
-    const wait = duration('wait', options.wait, Number.POSITIVE_INFINITY, 0, LONGEST);
-    const { signal } = options;
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw badOption('signal', 'an AbortSignal', signal);
-    }
-    if (this.#doubts(lease)) await this.#verified(lease, options.signal);
+    const { wait, signal } = checkAwait(options);
+    if (this.#doubts(lease)) await this.#verified(lease, signal);
     lease.assertHeld();
     if (signal?.aborted) throw aborted(this.key, signal.reason);
     const beside = runsBeside(lease);
@@ -118,20 +112,19 @@ export class Condition {
     options: AwaitOptions = {},
   ): Promise<boolean> {
     if (typeof predicate !== 'function') throw badOption('predicate', 'a function', predicate);
-    known('options', options, AWAIT);
+    const { wait, signal } = checkAwait(options);
     const { clock } = this.#core;
-    const wait = duration('wait', options.wait, Number.POSITIVE_INFINITY, 0, LONGEST);
-    if (this.#doubts(lease)) await this.#verified(lease, options.signal);
+    if (this.#doubts(lease)) await this.#verified(lease, signal);
     lease.assertHeld();
     const until = clock.now() + wait;
     for (;;) {
       const isTrue = await predicate();
-      if (this.#doubts(lease)) await this.#verified(lease, options.signal);
+      if (this.#doubts(lease)) await this.#verified(lease, signal);
       lease.assertHeld();
       if (isTrue) return true;
       const remaining = until - clock.now();
       if (remaining <= 0) return false;
-      await this.await(lease, { ...options, wait: remaining });
+      await this.await(lease, { signal, wait: remaining });
     }
   }
 
@@ -189,5 +182,3 @@ export class Condition {
     call.cleanUp(onAbort(signal, stop));
   }
 }
-
-const LONGEST: number = Number.MAX_SAFE_INTEGER;

@@ -8,10 +8,10 @@
  */
 import { onAbort } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
-import { badOption, isHoldfastError } from '../base/errors.js';
+import { isHoldfastError } from '../base/errors.js';
 import { type HolderInfo, inspect } from './inspection.js';
 import { Lease } from '../lease/lease.js';
-import { duration, known } from '../base/checks.js';
+import { checkCallback, checkSignal, duration, known } from '../base/checks.js';
 import type { AcquireOptions, LockOptions } from '../base/options.js';
 import { checkWork, Acquirer, quietly } from './acquirer.js';
 import { Leadership } from './leadership.js';
@@ -223,13 +223,6 @@ function leaderOf({ id, fence, label, host, pid, heldFor }: HolderInfo): Leader 
 function checkLead(options: LeadOptions): LeadOptions & { readonly pause: number } {
   known('options', options, LEAD);
   checkSignal(options.signal);
-  if (options.onFailure !== undefined && typeof options.onFailure !== 'function') {
-    throw badOption('onFailure', 'a function', options.onFailure);
-  }
+  checkCallback('onFailure', options.onFailure);
   return { ...options, pause: duration('pause', options.pause, 100, 1, DAY) };
-}
-
-function checkSignal(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw badOption('signal', 'an AbortSignal', signal);
 }

@@ -1,5 +1,4 @@
-import { badOption } from '../base/errors.js';
-import { duration, known } from '../base/checks.js';
+import { checkSignal, duration, known } from '../base/checks.js';
 
 export interface WaitOptions {
   /** In ms. Default: no limit. */
@@ -15,9 +14,6 @@ export function checkAwait(options: WaitOptions): {
 } {
   known('options', options, AWAIT);
   const { wait, signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw badOption('signal', 'an AbortSignal', signal);
-  }
-  const unlimited = Number.POSITIVE_INFINITY;
-  return { wait: duration('wait', wait, unlimited, 0, Number.MAX_SAFE_INTEGER), signal };
+  checkSignal(signal);
+  return { wait: duration('wait', wait, Infinity, 0, Number.MAX_SAFE_INTEGER), signal };
 }

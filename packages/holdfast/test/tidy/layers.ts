@@ -18,7 +18,11 @@ const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
   {
     files: /^store\/clients\//,
-    only: /^(store\/clients\/|base\/clock\.ts$|node:(events|dns\/promises|diagnostics_channel)$)/,
+    only: new RegExp(
+      '^(store/clients/|base/(abort|clock).ts$|' +
+        'node:(events|dns/promises|diagnostics_channel)$)',
+      'u',
+    ),
   },
   {
     files: /^store\/port\.ts$/,
