@@ -14,6 +14,10 @@ local function save(forget, kept, queued, ...)
     if seen then redis.call('PEXPIREAT', resource, kept) end
     redis.call('HSET', resource, 's', ...)
   end
-  if kept ~= forget then redis.call('PEXPIREAT', resource, kept) end
+  if kept ~= forget and type(redis.pcall('PEXPIREAT', resource, kept)) == 'table' then
+    -- without the right to it, no new record stays
+    if not seen then redis.call('DEL', resource) end
+    redis.call('PEXPIREAT', resource, kept)
+  end
   if queued and kept ~= forget then redis.call('PEXPIREAT', queue, kept) end
 end
