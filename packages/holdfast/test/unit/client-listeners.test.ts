@@ -48,7 +48,7 @@ it.each(CLIENTS)('%s has the listeners of before', async (_, make) => {
 it('the clients of a quorum have the listeners of before', async () => {
   const clients = [createClient5(), createClient6(), new Redis6(lazy)];
   const before = clients.map(listeners);
-  const holdfast = new Holdfast(clients as RedisClient[]);
+  const holdfast = new Holdfast(clients);
   expect(clients.map(watchers)).toEqual([1, 1, 1]);
   await holdfast.close();
   expect(clients.map(listeners)).toEqual(before);

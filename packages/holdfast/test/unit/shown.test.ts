@@ -60,7 +60,7 @@ it('names the label, the store and the prefix of an instance, and no password', 
     expect(flat(one)).toBe(`${start}store: '${store}', prefix: 'p:' }`);
     const id = JSON.stringify(one.id);
     const text = `Holdfast {"id":${id},"label":"shop","store":"${store}","prefix":"p:"}`;
-    expect(`${String(one)}`).toBe(text);
+    expect(String(one as unknown)).toBe(text);
     await one.close();
   }
 });

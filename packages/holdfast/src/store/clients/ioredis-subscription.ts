@@ -93,11 +93,7 @@ export async function subscribe(
   };
 
   try {
-    const open = async (): Promise<void> => {
-      await connection.connect();
-      await connection.subscribe(channel);
-    };
-    await unlessAborted({ signal: listener.ended }, open, channel);
+    await unlessAborted({ signal: listener.ended }, () => opened(connection, channel), channel);
   } catch (error) {
     state = 'closed';
     await close(connection);
@@ -112,6 +108,11 @@ export async function subscribe(
       return close(connection);
     },
   };
+}
+
+async function opened(connection: Connection, channel: string): Promise<void> {
+  await connection.connect();
+  await connection.subscribe(channel);
 }
 
 function duplicate(
