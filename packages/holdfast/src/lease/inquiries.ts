@@ -74,9 +74,8 @@ export class Inquiries {
     const { key, id, renewal } = root;
     const retention = this.#retention;
     for (let sent = begun; ; sent = this.#suspend.moment()) {
-      const { holdUntil, keepUntil } = root.hold;
-      const most = withDrift(Math.max(holdUntil, keepUntil) - sent.at);
-      const length = Math.ceil(Math.min(ms, most));
+      const until = Math.max(root.hold.holdUntil, root.hold.keepUntil);
+      const length = Math.ceil(Math.min(ms, withDrift(until - sent.at)));
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
       const late = (reply: RenewReply): void => {
         renewal.unanswered -= 1;

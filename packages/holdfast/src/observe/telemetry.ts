@@ -142,11 +142,10 @@ export class Telemetry {
     this.lostAt.set(hold, now);
     const { key, name: id, fence, reason = '', grantedAt } = hold;
     const held = now - grantedAt;
-    const { onLost } = this.settings;
     // later: the lease's state is being changed
-    if (onLost)
+    if (this.settings.onLost)
       Promise.resolve()
-        .then(() => onLost({ key, id, fence, held, error: hold.lossError() }))
+        .then(() => this.settings.onLost?.({ key, id, fence, held, error: hold.lossError() }))
         .catch((error: unknown) => this.warn('threw', 'onLost', error, key));
     if (!LOST.hasSubscribers) return;
     LOST.publish({ instance: this.instance, key, id, fence, reason, held } satisfies LostMessage);
