@@ -54,7 +54,6 @@ export class Inquiries {
   /**
    * Extends a lease to at least `ms` from now. Rejects without an answer.
    * @param wait the part of the ttl to wait for an answer
-   * @param begun the time of this step
    */
   renew(
     root: Root,

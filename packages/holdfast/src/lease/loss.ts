@@ -13,7 +13,6 @@ export type LossReason =
   | `the lock of ${string}`
   | `it was ended by force by ${string}`;
 
-/** Texts for messages. `expired` has several, see `expiry`. */
 export const LOSS: Readonly<Record<string, string>> = {
   gone: 'the store does not know it any more',
   forced: 'it was ended by force',

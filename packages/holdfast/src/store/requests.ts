@@ -157,7 +157,6 @@ export class Requests {
    * Rejects with a `StoreFailure`: the store's own, or one for a passed deadline.
    * @param late receives a reply after the deadline
    * @param timeout a shorter limit than the usual one, in ms
-   * @param now the time of this step
    */
   send<C extends Command>(
     command: C,

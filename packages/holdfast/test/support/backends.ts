@@ -51,7 +51,7 @@ export interface Backend {
   /** A new instance with a new client, as in another process. */
   make(options?: HoldfastOptions): Promise<Holdfast>;
   /** How a program in another process makes the store: the package, its function, its arguments. */
-  program?(): readonly [name: string, make: string, ...args: unknown[]];
+  program?: () => readonly [name: string, make: string, ...args: unknown[]];
   /** The server, to inspect it and to make it fail. Only for the store `redis`. */
   readonly admin: Server;
   /** Waits until the backend is ready. */

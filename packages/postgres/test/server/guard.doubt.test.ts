@@ -17,7 +17,7 @@ async function begun(): Promise<Client> {
 /** A lease that is in doubt until the statements of its store go on. */
 async function doubted(key: string): Promise<{ lease: Lease; open: () => void }> {
   const pool = database.pool();
-  let opened: Promise<unknown> | undefined;
+  let opened: Promise<void> = Promise.resolve();
   let open = (): void => undefined;
   const query = async (text: string, values: readonly unknown[]): Promise<QueryResult> => {
     await opened;
