@@ -7,10 +7,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
+/** Of a `Clock`. */
 export interface Timer {
   cancel(): void;
 }
 
+/** The clock of one process. */
 export interface Clock {
   /**
    * The monotonic clock in milliseconds, with fractions. Never set, never steps. It may stop while

@@ -1,8 +1,7 @@
 /**
  * Shows a resource and changes nothing: expired leases stay.
  *
- * It reads the holders that it shows, and at most `EXPIRE_LIMIT` expired leases. More of them count
- * as used.
+ * It reads the holders that it shows, and `EXPIRE_LIMIT` expired leases. More count as used.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';

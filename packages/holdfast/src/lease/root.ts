@@ -140,7 +140,6 @@ export class Root extends Link {
     return Math.max(this.storeUntil, this.telemetry.clock.now() + this.ttl);
   }
 
-  /** See `Release.unpassed`. */
   get unpassed(): boolean {
     return this.hold.state !== 'held' && this.hold.index === 0;
   }
@@ -261,7 +260,6 @@ export class Hold {
     return root.renewal.unanswered === 0 || validUntil >= this.holdUntil;
   }
 
-  /** In ms, certainly. */
   get remaining(): number {
     if (this.state !== 'held' || this.root.doubted) return 0;
     return Math.max(0, this.validUntil - this.root.telemetry.clock.now());
