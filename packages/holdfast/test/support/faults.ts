@@ -199,7 +199,7 @@ export const FAULTS: readonly Fault[] = [
   fault('record: the record expires before the lease', [record, 'math.max(now, latest)', 'now']),
   fault('record: a known key keeps its old expiry', [
     record,
-    "  if known or not guarded then redis.call('PEXPIREAT', resource, at) end",
+    "  if known then redis.call('PEXPIREAT', resource, at) end",
     '',
   ]),
   fault('holders: < for <= at the expiry', [holders, 'due_of(sole) <= now', 'due_of(sole) < now']),

@@ -132,7 +132,6 @@ end
 if op == 'look' then
   return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '', mark, '' }
 end
-if not r[1] then redis.call('PEXPIRE', key, ${PROMISE_MS}) end
 if op == 'prepare' then
   local yields = tonumber(ARGV[4])
   local user, asker = string.match(r[3] or '', ' (.*)$'), string.match(ARGV[5], ' (.*)$')

@@ -30,7 +30,6 @@ if not g then
   g = { generation = now, since = now, past = 0, arrived = 0, remembered = 0, broken = {} }
   delete_rest()
   begin()
-  redis.call('PEXPIREAT', gate, forget_at())
 end
 break_expired()
 revive()

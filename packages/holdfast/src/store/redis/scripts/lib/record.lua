@@ -85,7 +85,7 @@ end
 -- or push.
 local guarded = false
 local function guard()
-  if not guarded then redis.call('PEXPIREAT', resource, kept_until(forget, now)) end
+  if known and not guarded then redis.call('PEXPIREAT', resource, kept_until(forget, now)) end
   guarded = true
 end
 
@@ -143,7 +143,7 @@ local collect
 local function flush()
   local parked = collect()
   local at = kept_until(forget, math.max(now, latest), parked > 0)
-  if known or not guarded then redis.call('PEXPIREAT', resource, at) end
+  if known then redis.call('PEXPIREAT', resource, at) end
   forget = at
   writes.s = pack_summary(parked)
   local set, deleted = {}, {}
