@@ -37,7 +37,7 @@ export class Deadlines {
 
   tidy(): void {
     const queue = this.#queue;
-    while (queue[this.#first]?.over === true) this.#drop();
+    while (queue[this.#first]?.over === true) queue[this.#first++] = undefined;
     if (this.#first === this.#end) {
       if (queue.length > SLACK) queue.length = 0;
       this.#first = 0;
@@ -77,14 +77,9 @@ export class Deadlines {
       this.tidy();
       const head = this.#queue[this.#first];
       if (head === undefined || head.deadline > now) break;
-      this.#drop();
+      this.#queue[this.#first++] = undefined;
       head.expire();
     }
     this.#arm();
-  }
-
-  #drop(): void {
-    this.#queue[this.#first] = undefined;
-    this.#first += 1;
   }
 }

@@ -128,11 +128,16 @@ function scriptCommandOf(
       const count = keys.length + args.length + 3;
       const words = (WORDS[count] ??= Array.from({ length: 2 * count + 2 }, () => ''));
       words[0] = `*${count + 1}\r\n$7\r\nevalsha`;
-      let at = write(words, 1, sha);
-      at = write(words, at, `${keys.length}`);
-      for (const key of keys) at = write(words, at, key);
-      for (const arg of args) at = write(words, at, arg);
-      write(words, at, this.last);
+      for (let at = 0; at < count; at++) {
+        let word = this.last;
+        if (at === 0) word = sha;
+        else if (at === 1) word = `${keys.length}`;
+        else if (at < keys.length + 2) word = keys[at - 2] as string;
+        else if (at < count - 1) word = args[at - keys.length - 2] as string;
+        const length = Buffer.byteLength(word);
+        words[2 * at + 1] = LENGTHS[length] ?? `$${length}`;
+        words[2 * at + 2] = word;
+      }
       return words.join('\r\n');
     }
   }
@@ -147,13 +152,6 @@ function scriptCommandOf(
 const WORDS: string[][] = [];
 /** The words for lengths, of which most calls have the same. */
 const LENGTHS = Array.from({ length: 128 }, (_, length) => `$${length}`);
-
-function write(words: string[], at: number, word: string): number {
-  const length = Buffer.byteLength(word);
-  words[at] = LENGTHS[length] ?? `$${length}`;
-  words[at + 1] = word;
-  return at + 2;
-}
 
 function commandClassOf(client: Client): CommandClass | undefined {
   try {
