@@ -48,6 +48,11 @@ export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
   return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
 }
 
+export function lives({ owner, expires, holds }: Holder, now: Micros): boolean {
+  if (owner === '') return expires > now;
+  return [...holds.values()].some((hold) => hold.expires > now);
+}
+
 export interface Waiter {
   readonly id: string;
   readonly owner: string;

@@ -1,11 +1,12 @@
 /**
  * Shows a resource and changes nothing: expired leases stay.
  *
- * It reads the holders that it shows, and `EXPIRE_LIMIT` expired leases. More count as used.
+ * It reads the holders that it shows, and at most `EXPIRE_LIMIT` expired leases. More of them count
+ * as used, and so do expired holds of a lease that has others.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';
-import type { Holder, Waiter } from './entries.js';
+import { type Holder, lives, type Waiter } from './entries.js';
 import type { Resource } from './resource.js';
 import type * as T from './commands.js';
 
@@ -26,26 +27,23 @@ export function inspect(
   if (resource === undefined) {
     return { status: 'inspected', now, ...none, holders: [], waiters: [], parked: [] };
   }
-  const view = (id: string): T.HolderView =>
-    holderView(resource.holders.get(id) as Holder, now, limit);
+  const holder = (id: string): Holder => resource.holders.get(id) as Holder;
   const expired = resource.expiries.upTo(now);
-  const over = resource.expiries.first(Math.min(expired, EXPIRE_LIMIT));
-  const live = over.map(view).filter(({ left }) => left > 0);
-  const others = resource.expiries.from(expired, limit).map(view);
-  let { used } = resource;
-  for (const id of over) used -= (resource.holders.get(id) as Holder).weight;
-  for (const { weight } of live) used += weight;
+  const over = resource.expiries.first(Math.min(expired, EXPIRE_LIMIT)).map(holder);
+  const live = over.filter((one) => lives(one, now));
+  const dead = over.filter((one) => !lives(one, now));
+  const others = resource.expiries.from(expired, limit).map(holder);
   return {
     status: 'inspected',
     now,
     kind: resource.kind,
     capacity: resource.capacity,
-    used,
+    used: dead.reduce((used, { weight }) => used - weight, resource.used),
     fence: resource.fence,
     holderCount: resource.expiries.size - expired + live.length,
     waiterCount: resource.queue.size,
     parkedCount: resource.parking.size,
-    holders: [...live, ...others].slice(0, limit),
+    holders: [...live, ...others].slice(0, limit).map((one) => holderView(one, now, limit)),
     waiters: resource.queue
       .first(limit)
       .map((id) => waiterView(resource.waiters.get(id) as Waiter)),
@@ -53,24 +51,21 @@ export function inspect(
   };
 }
 
-/** Without the holds that have ended. */
 function holderView(holder: Holder, now: T.Micros, limit: number): T.HolderView {
-  const { id, owner, fence, handOffs, since, tasks, meta } = holder;
-  let { weight, expires } = holder;
-  let holds = 1;
-  const ids: string[] = [];
-  if (owner !== '') {
-    weight = expires = holds = 0;
-    for (const [one, hold] of holder.holds) {
-      if (hold.expires <= now) continue;
-      weight = Math.max(weight, hold.weight);
-      expires = Math.max(expires, hold.expires);
-      holds += 1;
-      if (holds <= limit) ids.push(one);
-    }
-  }
-  const left = expires - now;
+  const { id, owner, weight, fence, handOffs, since, tasks, meta } = holder;
+  const holds = Math.max(1, holder.holds.size);
+  const ids = firstOf(holder.holds.keys(), limit);
+  const left = holder.expires - now;
   return { id, owner, weight, fence, handOffs, left, holds, tasks, since, meta, ids };
+}
+
+function firstOf(all: Iterable<string>, limit: number): string[] {
+  const first: string[] = [];
+  for (const one of all) {
+    if (first.length >= limit) break;
+    first.push(one);
+  }
+  return first;
 }
 
 function parkedView({ id, owner, condition, since, meta }: Parked): T.ParkedView {

@@ -27,7 +27,6 @@ export const RETRY_MS_MIN = 5;
 export const RENEWAL_WAITS: number = 1 / 6;
 const CALL_WAITS = 1 / 3;
 const FORCED_MS = 200;
-/** A later renewal may be worth a warning. */
 const LATE_MS_MIN = 50;
 
 export class Inquiries {
@@ -113,7 +112,6 @@ export class Inquiries {
     return this.#watched(roots, ttl, begun, () => this.#renewMany(roots, ttl, begun), count);
   }
 
-  /** Reads how long several leases last. */
   verifyMany(roots: readonly Root[]): Promise<RenewManyReply | undefined> {
     return this.#renewMany(roots, 0, this.#suspend.moment());
   }
@@ -274,7 +272,6 @@ export class Inquiries {
   }
 }
 
-/** An answer is useful while the lease lasts, and a retry follows soon. */
 function patience(root: Root, sent: Moment, wait: number): number {
   const { hold, ttl } = root;
   return Math.max(RETRY_MS_MIN, Math.min(hold.validUntil - sent.at, ttl * wait));

@@ -37,11 +37,11 @@ export interface HolderInfo extends Participant {
   readonly lastFence: number;
   /** Acquisitions that wait in its own process, as last reported by it. */
   readonly localWaiters: number;
-  /** Ms until the lease ends without a renewal, by the server's clock. */
+  /** Ms until the lease ends without a renewal, by the server's clock; at most, with `sharedBy`. */
   readonly remaining: number;
   /** Ms since the grant. */
   readonly heldFor: number;
-  /** The holds that share the lease; 1 without `sharedBy`. */
+  /** The holds that share the lease, also expired ones; 1 without `sharedBy`. */
   readonly holds: number;
 }
 

@@ -34,7 +34,6 @@ const BYTES_MAX = 4 * 2 ** 20;
 const FRAME = 256;
 const ID = 40;
 
-/** Only a backlog writes it. */
 export interface Posted {
   readonly command: Command;
   posted: number;

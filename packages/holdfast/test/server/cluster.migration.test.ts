@@ -149,6 +149,7 @@ describe('slots that move', () => {
     // only the calls of scripts go directly, and come here after a redirection
     const deaf = Object.create(opened.client, {
       evalsha: { value: ignore },
+      evalshaBuffer: { value: ignore },
       sendCommand: { value: ignore },
     }) as RedisClient;
     const key = keyOnFirst();

@@ -76,8 +76,8 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   ]),
   fault('inspect: a lease with an expired hold is not shown', [
     'inspect.lua',
-    'if own > 0 then',
-    'if own < 0 then',
+    'if h and lives(h) then',
+    'if h and h.expires < 0 then',
   ]),
   fault('force: a process is notified of each hold', [holds, ' and not listed[channel]', '']),
   fault('holders: reserved fences of other leases are freed', [

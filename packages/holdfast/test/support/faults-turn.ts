@@ -97,5 +97,5 @@ export const TURN_FAULTS: readonly Fault[] = [
     '',
   ]),
   fault('holders: a grant forgets the tasks', [holders, 'tasks = w.tasks or 0, ', 'tasks = 0, ']),
-  fault('inspect: the reserved fences are not shown', [inspect, 'h.hand_offs, last', '0, last']),
+  fault('inspect: the reserved fences are not shown', [inspect, 'h.hand_offs, left', '0, left']),
 ];

@@ -115,7 +115,7 @@ export const FAULTS: readonly Fault[] = [
     "local from = '(' .. at",
     "local from = '-inf'",
   ]),
-  fault('inspect: expired leases are counted', [inspect, 'weight - h.weight + own', 'weight']),
+  fault('inspect: expired leases are counted', [inspect, 'weight = weight - h.weight', '']),
   fault('inspect: only the listed waiters are counted', [
     inspect,
     'count, waiting, holders',
@@ -176,8 +176,8 @@ export const FAULTS: readonly Fault[] = [
       '        redeliver_signals()',
     '',
   ]),
-  fault('inspect: more holds than the limit', [inspect, 'if count <= limit then', 'do']),
-  fault('inspect: only one hold', [inspect, 'count <= limit', 'count <= 1']),
+  fault('inspect: more holds than the limit', [inspect, 'and #ids < limit', '']),
+  fault('inspect: only one hold', [inspect, '#ids < limit', '#ids < 1']),
   fault('holds: a removed first hold stays first', [
     holds,
     'first = after else',

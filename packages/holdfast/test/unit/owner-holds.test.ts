@@ -247,18 +247,4 @@ describe('each hold has an end of its own', () => {
     expect(world.renew('one').status).toBe('absent');
     expect(world.renew('other').status).toBe('renewed');
   });
-
-  it('so a look at the lock leaves ended holds out, without a command that changes it', () => {
-    world.grant('short', { ...held, weight: 3, ttl: 1000 });
-    world.grant('middle', { ...held, weight: 1, ttl: 5000 });
-    world.grant('long', { ...held, weight: 2, ttl: 60_000 });
-    world.now += 1_000_000;
-    const two = { weight: 2, holds: 2, left: 59_000_000, ids: ['middle', 'long'] };
-    expect(world.show()).toMatchObject({ used: 2, holderCount: 1, holders: [two] });
-    world.release('long');
-    const one = { weight: 1, holds: 1, left: 4_000_000, ids: ['middle'] };
-    expect(world.show()).toMatchObject({ used: 1, holderCount: 1, holders: [one] });
-    world.now += 4_000_000;
-    expect(world.show()).toMatchObject({ used: 0, holderCount: 0, holders: [] });
-  });
 });

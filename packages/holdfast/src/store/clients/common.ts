@@ -1,4 +1,3 @@
-/** What the adapters share. */
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
     return send();

@@ -57,9 +57,8 @@ export function posting(given: object): ClientPort['post'] {
 }
 
 /**
- * The number of the connection, which is known before it is open: what is sent meanwhile waits for
- * it. A client that connects with its first command has none yet. The stream, if a version of the
- * client does not count.
+ * Its number is known before it is open. A client that connects with its first command has none
+ * yet, and some versions do not count.
  */
 export function connectionOf(client: object): unknown {
   const { connectionEpoch: count, status, stream } = client as Counting;
@@ -115,7 +114,7 @@ function scriptCommandOf(
 
     initPromise(): void {}
 
-    /** The client reads it in rare cases, so no call keeps an array. */
+    /** Rarely read. */
     get args(): readonly string[] {
       const { sha, keys, args } = this.call;
       return [sha, `${keys.length}`, ...keys, ...args, this.last];

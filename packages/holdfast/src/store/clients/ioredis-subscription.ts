@@ -25,6 +25,7 @@ interface Origin {
 interface Connection {
   readonly status: string;
   readonly stream?: { ref?(): unknown; unref?(): unknown };
+  readonly socketTimeoutTimer?: NodeJS.Timeout;
   connect(): Promise<void>;
   disconnect(reconnect?: boolean): void;
   subscribe(channel: string): Promise<unknown>;
@@ -227,5 +228,7 @@ function close(connection: Connection): Promise<void> {
       resolve();
     }
     connection.disconnect();
+    // version 5 keeps it
+    clearTimeout(connection.socketTimeoutTimer);
   });
 }

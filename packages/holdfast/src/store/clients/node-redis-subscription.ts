@@ -75,7 +75,6 @@ export async function subscribe(
 
   try {
     const open = (): Promise<void> =>
-      // together with the handshake: one round trip
       both(
         opened(connection),
         connection.subscribe(channel, (payload) => {

@@ -97,7 +97,6 @@ export interface ConnectionPart {
   /**
    * Sends one EVALSHA, and gives the reply to a receiver, possibly while the client reads it. False
    * if the call has to go through `evalsha` now. Never throws.
-   * @param last one more argument
    */
   readonly post?: ((call: ScriptCall, last: string, to: RawOutcome) => boolean) | undefined;
 
@@ -147,7 +146,6 @@ export interface ShardListener {
   message(payload: string): void;
   /** The connection is lost, or the slot has moved: no message arrives any more. */
   over(): void;
-  /** See `WakeListener.ended`. */
   readonly ended?: AbortSignal | undefined;
 }
 

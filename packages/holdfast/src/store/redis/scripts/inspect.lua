@@ -23,20 +23,25 @@ local id = ''
 --- @include "short/inspect.lua"
 --- @include "lib/serve.lua"
 
--- The weight, the end, the number and the ids of the holds that last.
-local function lasting(h)
-  if h.owner == '' then return h.expires > now and h.weight or 0, h.expires, 1, {} end
-  local weight, last, count, ids, id = 0, 0, 0, {}, first_hold(h)
-  while id ~= '' do
-    local root, _, after, own, _, expires = read_hold(id)
-    if root ~= h.id then break end
-    if expires > now then
-      weight, last, count = math.max(weight, own), math.max(last, expires), count + 1
-      if count <= limit then ids[count] = id end
-    end
+local function shown_holds(h)
+  local ids, id = {}, first_hold(h)
+  while id ~= '' and #ids < limit do
+    ids[#ids + 1] = id
+    local _, _, after = read_hold(id)
     id = after
   end
-  return weight, last, count, ids
+  return ids
+end
+
+local function lives(h)
+  if h.owner == '' then return h.expires > now end
+  local id = first_hold(h)
+  while id ~= '' do
+    local _, _, after, _, _, expires = read_hold(id)
+    if expires > now then return true end
+    id = after
+  end
+  return false
 end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
@@ -67,10 +72,10 @@ end
 local weight, shown = used, {}
 for _, id in ipairs(over) do
   local h = read_holder(id)
-  if h then
-    local own = lasting(h)
-    weight = weight - h.weight + own
-    if own > 0 then shown[#shown + 1], count = id, count + 1 end
+  if h and lives(h) then
+    shown[#shown + 1], count = id, count + 1
+  elseif h then
+    weight = weight - h.weight
   end
 end
 for _, id in ipairs(ids) do shown[#shown + 1] = id end
@@ -79,9 +84,10 @@ for at = 1, math.min(limit, #shown) do
   local id = shown[at]
   local h = read_holder(id)
   if h then
-    local own, last, holds, list = lasting(h)
+    local left, holds = h.expires - now, hold_count(h)
     holders[#holders + 1] = {
-      id, h.owner, own, h.fence, h.hand_offs, last - now, holds, h.tasks, h.since, h.meta, list,
+      id, h.owner, h.weight, h.fence, h.hand_offs, left, holds, h.tasks, h.since, h.meta,
+      shown_holds(h),
     }
   end
 end
