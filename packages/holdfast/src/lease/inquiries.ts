@@ -272,6 +272,7 @@ export class Inquiries {
   }
 }
 
+/** An answer is useful while the lease lasts, and a retry follows soon. */
 function patience(root: Root, sent: Moment, wait: number): number {
   const { hold, ttl } = root;
   return Math.max(RETRY_MS_MIN, Math.min(hold.validUntil - sent.at, ttl * wait));

@@ -21,6 +21,7 @@ const CLOCKS_EVERY_MS = 1000;
 /** A request waits for the end of the turn with so many open ones. */
 const CROWD = 16;
 const BATCH_MAX = 500;
+/** Cheaper than `queueMicrotask`. */
 const DONE = Promise.resolve();
 /** A turn of this length in ms counts as a wait for its first requests. */
 const LONG_TURN = 50;

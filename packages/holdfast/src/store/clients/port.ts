@@ -97,6 +97,7 @@ export interface ConnectionPart {
   /**
    * Sends one EVALSHA, and gives the reply to a receiver, possibly while the client reads it. False
    * if the call has to go through `evalsha` now. Never throws.
+   * @param last one more argument
    */
   readonly post?: ((call: ScriptCall, last: string, to: RawOutcome) => boolean) | undefined;
 

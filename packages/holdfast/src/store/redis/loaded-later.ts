@@ -1,6 +1,5 @@
 import type { Store } from '../port.js';
 
-/** What differs from the store below. */
 export interface Layer extends Pick<Store, 'execute'> {
   close(): Promise<void>;
 }

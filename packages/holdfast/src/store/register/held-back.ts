@@ -15,7 +15,6 @@ import { decode } from './state-codec.js';
 const KEPT_MS = 500;
 const HOLDERLESS = 'held-back';
 const NO_FENCES: readonly number[] = [];
-/** What `inspect` shows. */
 const META = JSON.stringify({ label: 'a transaction of the last holder' });
 
 /** True if permits were free. */

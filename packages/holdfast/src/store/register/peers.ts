@@ -16,7 +16,6 @@ export interface PeerVersioned extends Versioned {
 
 export interface PeerChange extends Change {
   readonly fence: number;
-  /** It only renews leases. */
   readonly renews?: boolean | undefined;
   /** Like `messages`, but never sent again. A process that gets none asks by itself. */
   readonly answers?: readonly Message[] | undefined;

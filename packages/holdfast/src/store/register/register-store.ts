@@ -25,7 +25,6 @@ import { Users } from './users.js';
 
 /** Kept keys, besides those of this process' leases. */
 const KEPT_MAX = 1000;
-/** The same with them. */
 const HELD_MAX = 20_000;
 /** Keys that a command may drop. */
 const LOOKS = 4;
