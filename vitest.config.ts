@@ -142,6 +142,8 @@ export default defineConfig({
   resolve: { alias },
   test: {
     sequence: { sequencer: SlowFirst },
+    // not the second of vitest, which passes on a busy machine
+    expect: { poll: { timeout: paced(20_000) } },
     // The list of failures at the end of `npm test` has only the message of an assertion, so the
     // message shows the compared values in full.
     chaiConfig: { truncateThreshold: 0 },

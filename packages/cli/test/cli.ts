@@ -88,11 +88,15 @@ export async function cli(
   return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
-/** As `cli`; again while the store does not answer in time, as on a machine with too much work. */
+/** The store has not answered in time, as on a machine with too much work. */
+export const isUnanswered = (stderr: string): boolean =>
+  /no reply from the store|cannot be used: no answer within/.test(stderr);
+
+/** As `cli`; again while the store does not answer in time. */
 export function answered(...call: Parameters<typeof cli>): ReturnType<typeof cli> {
   const look = async (): Promise<Awaited<ReturnType<typeof cli>> | false> => {
     const seen = await cli(...call);
-    return !seen.stderr.includes('no reply from the store') && seen;
+    return !isUnanswered(seen.stderr) && seen;
   };
   return until(look, { within: 60_000, what: 'the store answers' });
 }

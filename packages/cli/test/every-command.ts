@@ -1,7 +1,7 @@
 /** Each command that uses a store, on any store. */
 import { freePorts, paced, until } from 'holdfast-testkit';
 import { expect } from 'vitest';
-import { answered, Cli, type cli } from './cli.js';
+import { answered, Cli, type cli, isUnanswered } from './cli.js';
 
 type Result = Awaited<ReturnType<typeof cli>>;
 
@@ -55,7 +55,7 @@ async function started(
     const what = `${args[0]} is up`;
     await until(async () => hasEnded || (await isUp(program)), { within: paced(30_000), what });
     if (!hasEnded) return program;
-    if (!program.stderr.includes('no reply from the store')) throw new Error(program.stderr);
+    if (!isUnanswered(program.stderr)) throw new Error(program.stderr);
   }
 }
 

@@ -44,7 +44,7 @@ export async function compareStays(
     }
     last = Math.max(last, now);
   }
-  await vi.waitFor(() => expect(told[0]?.heard).toEqual(told[1]?.heard));
+  await vi.waitFor(() => expect(told[0]?.heard).toEqual(told[1]?.heard), 20_000);
   expect(told[0]?.heard.some((text) => text.startsWith('one >!'))).toBe(true);
   for (const { close } of told) await close();
 }

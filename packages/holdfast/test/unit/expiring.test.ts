@@ -117,7 +117,7 @@ it.each([
     .acquire({ renew: false, onExpiring: callback });
   await clock.advance(7000);
   expect(lease.held).toBe(true);
-  await vi.waitFor(() => expect(onWarning).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(onWarning).toHaveBeenCalledOnce(), 20_000);
   expect(onWarning.mock.calls).toMatchObject([[{ code: 'HOLDFAST_CALLBACK', key: 'k' }]]);
   expect(onWarning.mock.calls[0]?.[0].message).toContain('onExpiring of "k" failed: Error: mine');
 });

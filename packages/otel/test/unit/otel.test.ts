@@ -95,8 +95,9 @@ describe('the span of an acquisition', () => {
   it('ends with `stop` if the call still waits', async () => {
     const before = await other.mutex('k').acquire();
     const waiting = holdfast.mutex('k').acquire();
-    await vi.waitFor(async () =>
-      expect(await other.inspect('k')).toMatchObject({ waiterCount: 1 }),
+    await vi.waitFor(
+      async () => expect(await other.inspect('k')).toMatchObject({ waiterCount: 1 }),
+      20_000,
     );
     stop();
     expect(recording.spans().map(({ name }) => name)).toEqual(['acquire k']);
