@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { paced } from './packages/testkit/src/pace.js';
+import { planted } from './verification/mutants/src/planted.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -140,6 +141,7 @@ class SlowFirst extends BaseSequencer {
 
 export default defineConfig({
   resolve: { alias },
+  plugins: [planted()],
   test: {
     sequence: { sequencer: SlowFirst },
     // not the second of vitest, which passes on a busy machine

@@ -4,6 +4,9 @@
  * seeds from 1 on. The unchanged library must pass the seed that found it. The exit code is 1 if a
  * mistake is not found. `--write` puts the table into `verification/mutants.md`.
  *
+ * `npm run mutants -- --tests [--only TEXT] [--write]`: runs the test that the catalogue names for
+ * a mistake which the simulator does not find. It must fail with the mistake and pass without it.
+ *
  * `npm run mutants -- --torture [--seconds N] [--seed N] [--only TEXT] [--write]`: runs the
  * torture test against the mutants that it can provoke. The unchanged library runs first and must
  * pass. A mutant that is not provoked is reported, and is no failure. With `--store postgres` or
@@ -20,6 +23,7 @@ import { PACKAGES } from './catalogue/packages.js';
 import { BEYOND, TORTURED } from './catalogue/torture.js';
 import { TRIED, type Tried } from './catalogue/trials.js';
 import { type Catch, hunt } from './hunt.js';
+import { isClean, isFinding, namedBy, type Tested, testsOf } from './in-tests.js';
 import type { Mutant } from './mutant.js';
 import { type Provoked, provoke, type Run } from './provoke.js';
 import { tryOut } from './try-out.js';
@@ -52,7 +56,7 @@ class Table {
 }
 
 function line(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
+  return `| ${cells.map((cell) => cell.replaceAll('|', '/')).join(' | ')} |`;
 }
 
 /** Calls a function for each element, for a few at a time. */
@@ -79,12 +83,8 @@ async function simulate(mutants: readonly Mutant[], seeds: number): Promise<[Tab
   const simulated = mutants.filter(({ elsewhere }) => elsewhere === undefined);
   const catches = inLanes(simulated, (mutant) => judge(mutant, seeds));
   let [missed, wrong] = [0, 0];
-  for (const { name, mistake, elsewhere } of mutants) {
-    if (elsewhere !== undefined) {
-      table.add(name, mistake, `not by the simulator: ${elsewhere}`, '', '');
-      continue;
-    }
-    const [found, asItIs] = (await catches.shift()) as Awaited<ReturnType<typeof judge>>;
+  for (const [at, { name, mistake }] of simulated.entries()) {
+    const [found, asItIs] = (await catches[at]) as Awaited<ReturnType<typeof judge>>;
     if (found.by === undefined) missed += 1;
     const asserted = found.broken === undefined ? '' : 'fires';
     table.add(name, mistake, found.by ?? 'NOT CAUGHT', asserted, `${found.seed}`);
@@ -95,6 +95,34 @@ async function simulate(mutants: readonly Mutant[], seeds: number): Promise<[Tab
   }
   console.log(`${simulated.length - missed} of ${simulated.length} caught, ${wrong} wrongly`);
   return [table, missed + wrong === 0];
+}
+
+/** Runs each test that finds a mistake, with the mistake; and once without any. */
+async function testAll(mutants: readonly Mutant[]): Promise<[Table, boolean]> {
+  const table = new Table('mutant', 'mistake', 'test file', 'the test that fails');
+  const unchanged = new Map<string, Promise<Tested>>();
+  const tested = mutants.flatMap(({ elsewhere, ...mutant }) =>
+    elsewhere === undefined ? [] : [{ elsewhere, mutant }],
+  );
+  const results = inLanes(tested, async ({ elsewhere, mutant }) => {
+    const named = namedBy(elsewhere);
+    const asItIs = unchanged.get(elsewhere) ?? testsOf(undefined, named);
+    unchanged.set(elsewhere, asItIs);
+    return [await testsOf(mutant, named), await asItIs] as const;
+  });
+  let caught = 0;
+  for (const [at, { elsewhere, mutant }] of tested.entries()) {
+    const [found, asItIs] = (await results[at]) as readonly [Tested, Tested];
+    const isCaught = isFinding(found);
+    if (isCaught && isClean(asItIs)) caught += 1;
+    const [first = 'an error outside of the tests'] = found.failed;
+    const { name, mistake } = mutant;
+    table.add(name, mistake, `\`${elsewhere}\``, isCaught ? first : 'NOT CAUGHT');
+    if (!isCaught) console.log(found.error ?? `  ${found.passed} tests pass`);
+    if (!isClean(asItIs)) console.log(`  without it: ${asItIs.failed[0] ?? asItIs.error}`);
+  }
+  console.log(`${caught} of ${tested.length} caught`);
+  return [table, caught === tested.length];
 }
 
 async function tortureAll(mutants: readonly Mutant[], run: Run): Promise<[Table, boolean]> {
@@ -145,6 +173,7 @@ async function main(): Promise<void> {
       seeds: { type: 'string', default: '2000' },
       torture: { type: 'boolean', default: false },
       store: { type: 'string', default: 'redis' },
+      tests: { type: 'boolean', default: false },
       trials: { type: 'boolean', default: false },
       seconds: { type: 'string', default: '15' },
       seed: { type: 'string', default: '1' },
@@ -165,7 +194,9 @@ async function main(): Promise<void> {
           TRIED.filter(({ mutant }) => mutant.includes(only)),
           run.seed,
         )
-      : simulate(MUTANTS.filter(named), Number(values.seeds)));
+      : values.tests
+        ? testAll(MUTANTS.filter(named))
+        : simulate(MUTANTS.filter(named), Number(values.seeds)));
   if (values.write) table.write();
   process.exitCode = good ? 0 : 1;
 }

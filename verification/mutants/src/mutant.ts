@@ -12,8 +12,11 @@ export interface Edit {
   readonly every?: true;
 }
 
+/** The packages of other stores. */
+export type StorePackage = 'postgres' | 'sqlite' | 'etcd';
+
 /** The packages that a mistake can be planted in. */
-export type PackageName = 'postgres' | 'sqlite' | 'etcd';
+export type PackageName = StorePackage | 'cli' | 'dashboard' | 'otel';
 
 /** A simulation: of one server, a quorum of servers, or a register. */
 export type World = 'server' | 'quorum' | 'register';
@@ -29,6 +32,9 @@ export interface Mutant {
   readonly rare?: true;
   /** The simulation that finds it: without this field, that of one server. */
   readonly world?: World;
-  /** The simulator does not find it; these instruments do. */
+  /**
+   * The simulator does not find it; this test does: the end of the path of a file, and after `: ` a
+   * part of the title of a test or of a group.
+   */
   readonly elsewhere?: string;
 }

@@ -136,6 +136,24 @@ export async function mutatedFiles(mutant: Mutant | undefined): Promise<Map<stri
   return texts;
 }
 
+/**
+ * The edited files by the paths of the sources from which they are compiled.
+ * @throws Error if an edit does not fit the library
+ */
+export async function editedSources(mutant: Mutant): Promise<Readonly<Record<string, string>>> {
+  const texts = [...(await mutatedFiles(mutant))];
+  const hasScripts = mutant.edits.some(({ file }) => file.startsWith(GENERATED));
+  // an edited script has the names of the sources, and so have all others then
+  const edited = texts.filter(([target]) => hasScripts || !target.startsWith(GENERATED));
+  return Object.fromEntries(edited.map(([target, text]) => [sourceOf(target), text]));
+}
+
+function sourceOf(target: string): string {
+  const other = /^\.\.\/\.\.\/holdfast-(\w+)\/dist\/(.*)$/.exec(target);
+  const [, of = 'holdfast', file = target] = other ?? [];
+  return join(ROOT, 'packages', of, 'src', file.replace(/\.js$/, '.ts'));
+}
+
 let scripts: Promise<ReadonlyMap<string, string>> | undefined;
 
 /** The modules of the scripts with the names of the sources, which the edits use. */

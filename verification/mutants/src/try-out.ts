@@ -1,9 +1,9 @@
 /** Runs a trial against one mutant, on real servers. */
-import { spawn } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MUTANTS } from './catalogue/all.js';
 import type { Tried } from './catalogue/trials.js';
 import { withMutant } from './plant.js';
+import { outputOf } from './programs.js';
 
 const TRIALS: string = fileURLToPath(new URL('../../trials/dist/main.js', import.meta.url));
 
@@ -40,15 +40,3 @@ function hook(library: string): string {
 }
 
 const data = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
-
-function outputOf(words: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
-  return new Promise((resolve, reject) => {
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    }
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, output }));
-  });
-}

@@ -4,13 +4,16 @@
  * server in `sim.test.ts`; here it runs the known seeds beyond them, and a few, so that the search
  * itself is known to end without a finding.
  */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
 import { PACKAGES } from '../src/catalogue/packages.js';
 import { BEYOND, TORTURED } from '../src/catalogue/torture.js';
 import { type Catch, hunt } from '../src/hunt.js';
-import type { World } from '../src/mutant.js';
+import { isClean, isFinding, namedBy, testsOf } from '../src/in-tests.js';
+import type { Mutant, World } from '../src/mutant.js';
 import { mutatedFiles, SCRIPTS } from '../src/plant.js';
 
 const SEEDS = { from: 1, seeds: 60, limit: 120_000 };
@@ -61,6 +64,52 @@ describe('the simulator finds', () => {
     expect(by, text).toBeUndefined();
     expect(seeds).toBe(few.seeds);
   });
+});
+
+describe('a test finds', () => {
+  const named = namedBy('unit/fast-process.test.ts: does not overtake a fair waiter');
+  const planted = (replace: string): Mutant => {
+    const edits = [{ file: 'acquire/root-queue.js', find: ' * (1 - DRIFT)', replace }];
+    return { name: 'none', mistake: '', edits };
+  };
+
+  it('a mistake, and nothing in the unchanged library', async () => {
+    const { failed } = await testsOf(planted(''), named);
+    expect(failed).toEqual([
+      'a task that waits in its process does not overtake a fair waiter that came first',
+    ]);
+    expect(isClean(await testsOf(undefined, named))).toBe(true);
+  });
+
+  it('no mistake that cannot be loaded', async () => {
+    const tested = await testsOf(planted(' * ('), named);
+    expect([isFinding(tested), isClean(tested)]).toEqual([false, false]);
+  });
+
+  it('nothing if no test has run', () => {
+    const none = { failed: [], passed: 0, error: undefined };
+    expect([isFinding(none), isClean(none)]).toEqual([false, false]);
+    expect([isFinding({ ...none, passed: 1 }), isClean({ ...none, passed: 1 })]).toEqual([
+      false,
+      true,
+    ]);
+  });
+});
+
+it('each mutant that the simulator does not find names one test file', () => {
+  const packages = fileURLToPath(new URL('../../../packages', import.meta.url));
+  const files = readdirSync(packages, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'))
+    .map((path) => `packages/${path}`);
+  for (const { elsewhere } of MUTANTS) {
+    if (elsewhere === undefined) continue;
+    const { file } = namedBy(elsewhere);
+    expect(
+      files.filter((path) => path.endsWith(`/${file}`)),
+      file,
+    ).toHaveLength(1);
+  }
+  expect(() => namedBy('the tests of roots')).toThrow('names no test file');
 });
 
 it('every mutant fits the library, and the names are different', async () => {

@@ -1,8 +1,10 @@
 /** All mutants. */
 import type { Mutant } from '../mutant.js';
 import { CONTENDERS } from './contenders.js';
+import { HOSTILE } from './hostile.js';
 import { KINDS_AND_GATES } from './kinds-and-gates.js';
 import { LEASE } from './lease.js';
+import { PRODUCTION } from './production.js';
 import { QUORUM } from './quorum.js';
 import { REGISTER } from './register.js';
 import { REVIEW_DOUBT } from './review-doubt.js';
@@ -27,5 +29,5 @@ export const MUTANTS: readonly Mutant[] = [
     ...CONTENDERS,
     ...TOPOLOGIES,
   ],
-  ...[...KINDS_AND_GATES, ...TESTED],
+  ...[...KINDS_AND_GATES, ...TESTED, ...PRODUCTION, ...HOSTILE],
 ];

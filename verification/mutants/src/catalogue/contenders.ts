@@ -12,7 +12,7 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'return true;',
       },
     ],
-    elsewhere: 'quorum-contenders.test.ts',
+    elsewhere: 'unit/quorum-contenders.test.ts',
   },
   {
     name: 'an owner lets others pass for long',
@@ -24,13 +24,13 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'TRIES_MAX',
       },
     ],
-    elsewhere: 'quorum-contenders.test.ts',
+    elsewhere: 'unit/quorum-contenders.test.ts',
   },
   {
     name: 'a slow answer sets the clock back',
     mistake: 'a lease that was over for one command is not over for the next',
     edits: [{ file: 'store/quorum/server-clocks.js', find: 'if (!isSlow)', replace: 'if (true)' }],
-    elsewhere: 'server-clocks.test.ts',
+    elsewhere: 'unit/store/server-clocks.test.ts',
   },
   {
     name: 'a command that was left is applied late',
@@ -42,7 +42,7 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'if (true)',
       },
     ],
-    elsewhere: 'pending.test.ts',
+    elsewhere: 'unit/store/pending.test.ts',
   },
   {
     name: 'a command that was left is repeated at once',
@@ -54,13 +54,13 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'while (false)',
       },
     ],
-    elsewhere: 'quorum-peers.test.ts',
+    elsewhere: 'unit/store/quorum-peers.test.ts',
   },
   {
     name: 'nothing looks after commands that were left',
     mistake: 'a command that was left to a process that has ended waits until its time is over',
     edits: [{ file: 'store/register/left-commands.js', find: 'this.#events.look();', replace: '' }],
-    elsewhere: 'quorum-hand-off.test.ts',
+    elsewhere: 'unit/quorum-hand-off.test.ts',
   },
   {
     name: 'an answer without a proof',
@@ -72,7 +72,7 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'if (false)',
       },
     ],
-    elsewhere: 'quorum-peers.test.ts',
+    elsewhere: 'unit/store/quorum-peers.test.ts',
   },
   {
     name: 'the first claim of a process travels alone',
@@ -84,7 +84,7 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: '#soon = 0;',
       },
     ],
-    elsewhere: 'quorum-contenders.test.ts',
+    elsewhere: 'unit/quorum-contenders.test.ts',
   },
   {
     name: 'a pushed grant that is almost over counts',
@@ -96,7 +96,7 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'validUntil <= now',
       },
     ],
-    elsewhere: 'late-grants.test.ts',
+    elsewhere: 'unit/acquire/late-grants.test.ts',
   },
   {
     name: 'a command that changes nothing takes the ballot',
@@ -108,13 +108,13 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: 'isOwner = kept !== undefined; if (unchanged && current.settled) continue;',
       },
     ],
-    elsewhere: 'quorum-unhurried.test.ts',
+    elsewhere: 'unit/store/quorum-unhurried.test.ts',
   },
   {
     name: 'commands at a slow server are sent again at once',
     mistake: 'they are applied twice, and released up to six times',
     edits: [{ file: 'store/quorum/letters.js', find: 'if (ms === 0)', replace: 'if (true)' }],
-    elsewhere: 'quorum-peers.test.ts',
+    elsewhere: 'unit/store/quorum-peers.test.ts',
   },
   {
     name: 'an answer that few servers published never counts',
@@ -122,7 +122,7 @@ export const CONTENDERS: readonly Mutant[] = [
     edits: [
       { file: 'store/quorum/quorum-register.js', find: 'from.made(base.origins);', replace: '' },
     ],
-    elsewhere: 'quorum-peers.test.ts',
+    elsewhere: 'unit/store/quorum-peers.test.ts',
   },
   {
     name: 'the grant tells the place of its tasks',
@@ -148,12 +148,12 @@ export const CONTENDERS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    elsewhere: 'quorum-left-claims.test.ts',
+    elsewhere: 'unit/store/quorum-left-claims.test.ts',
   },
   {
     name: 'an older answer hides a push',
     mistake: 'a waiter with a push that it cannot believe sleeps until its next poll',
     edits: [{ file: 'acquire/acquisitions.js', find: 'if (asksAgain)', replace: 'if (false)' }],
-    elsewhere: 'acquisitions.test.ts',
+    elsewhere: 'unit/acquire/acquisitions.test.ts',
   },
 ];

@@ -38,7 +38,7 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         replace: 'if (false && !(',
       },
     ],
-    elsewhere: 'unit test gates, "an arrival that comes late"',
+    elsewhere: 'unit/gates.test.ts: an arrival that comes late',
   },
   {
     name: 'a generation that began after the call',
@@ -50,7 +50,7 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         replace: 'true',
       },
     ],
-    elsewhere: 'unit test gates, "an arrival that comes late"',
+    elsewhere: 'unit/gates.test.ts: an arrival that comes late',
   },
   {
     name: 'a stranger breaks a round',
@@ -62,7 +62,7 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         replace: 'if (false)',
       },
     ],
-    elsewhere: 'unit test gates, "another count or number of parties"; the differential test',
+    elsewhere: 'unit/gates.test.ts: another count or number of parties',
   },
   {
     name: 'a dead sharer that lasts',

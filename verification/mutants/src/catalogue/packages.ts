@@ -2,9 +2,9 @@
  * Mistakes of the packages for other stores. The torture of that store finds them; the simulator
  * does not run these packages.
  */
-import type { Edit, Mutant, PackageName } from '../mutant.js';
+import type { Edit, Mutant, StorePackage } from '../mutant.js';
 
-const edit = (of: PackageName, file: string, find: string, replace: string): Edit => {
+const edit = (of: StorePackage, file: string, find: string, replace: string): Edit => {
   return { of, file, find, replace };
 };
 
@@ -89,7 +89,7 @@ const ETCD: readonly Mutant[] = [
   },
 ];
 
-export const PACKAGES: Readonly<Record<PackageName, readonly Mutant[]>> = {
+export const PACKAGES: Readonly<Record<StorePackage, readonly Mutant[]>> = {
   postgres: POSTGRES,
   sqlite: SQLITE,
   etcd: ETCD,

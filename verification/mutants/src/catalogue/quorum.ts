@@ -66,7 +66,7 @@ export const QUORUM: readonly Mutant[] = [
         'answers',
       ),
     ],
-    elsewhere: 'the tests of restarts of a quorum',
+    elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
     name: 'a young server remembers nothing',
@@ -91,7 +91,7 @@ export const QUORUM: readonly Mutant[] = [
       quorum('restarts', 'Math.max(guard, LONG_MS)', 'guard'),
       quorum('restarts', 'long: [], mark, partial } };', 'long: [], mark, partial: false } };'),
     ],
-    elsewhere: 'the tests of restarts of a quorum',
+    elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
     name: 'deleted keys count from the boot',
@@ -104,25 +104,25 @@ export const QUORUM: readonly Mutant[] = [
     name: 'a partial server accepts long records',
     mistake: 'a server that does not know the long records accepts one',
     edits: [quorum('memory-acceptor', 'if (marker.partial && ', 'if (false && ')],
-    elsewhere: 'the tests of restarts of a quorum',
+    elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
     name: 'long records are left out',
     mistake: 'a restarted server votes for a key whose record lasts for longer than its guard',
     edits: [quorum('restarts', 'const long = longest(answers, from);', 'const long = [];')],
-    elsewhere: 'the tests of restarts of a quorum',
+    elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
     name: 'a new record takes its fence from the clock',
     mistake: 'a record that starts anew knows no earlier fence, and the clocks say an earlier time',
     edits: [quorum('quorum-register', 'settled, floor: mark,', 'settled,')],
-    elsewhere: 'the tests of restarts of a quorum',
+    elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
     name: 'guard by its own clock',
     mistake: 'a restarted server measures its guard by its clock, which is set after the boot',
     edits: [quorum('memory-acceptor', 'return now < until', 'return time < until')],
-    elsewhere: 'the tests of the servers of a quorum, and seed 10071 of the simulated quorum',
+    elsewhere: 'unit/store/quorum-clocks.test.ts',
   },
   {
     name: 'push before commit',
@@ -202,7 +202,7 @@ export const QUORUM: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    elsewhere: 'known-time.test.ts: a request that travels with the release',
+    elsewhere: 'unit/store/known-time.test.ts: request travels with the release',
   },
   {
     name: 'a ballot that was handed over is kept too',
@@ -215,7 +215,7 @@ export const QUORUM: readonly Mutant[] = [
     name: 'a marker for any boot',
     mistake: 'a marker that was decided before a restart counts after it (a request is sent again)',
     edits: [quorum('memory-acceptor', 'decision?.boot === boot', 'decision !== undefined')],
-    elsewhere: 'the tests of restarts of a quorum',
+    elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
     name: 'a lost fork is unknown',
@@ -227,6 +227,6 @@ export const QUORUM: readonly Mutant[] = [
         'record.origins.includes(base.origins[0])',
       ),
     ],
-    elsewhere: 'the tests of the quorum register',
+    elsewhere: 'unit/store/quorum-register.test.ts',
   },
 ];

@@ -61,7 +61,7 @@ export const REVIEW: readonly Mutant[] = [
         replace: 'await from.root.extras.signalling;',
       },
     ],
-    elsewhere: 'the tests of conditions',
+    elsewhere: 'unit/condition-aborts.test.ts',
   },
   {
     name: 'only the first thousand are polled',

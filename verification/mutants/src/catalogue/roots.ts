@@ -39,7 +39,7 @@ export const ROOTS: readonly Mutant[] = [
       edit('acquire/releaser.js')("believed ? 'held' : 'doubted'", "'held'"),
       roots('left >= Math.min(claimWindow, ttl) / 2 && ', ''),
     ],
-    elsewhere: 'the tests of roots, and the model',
+    elsewhere: 'unit/roots.test.ts',
   },
   {
     name: 'used fences are not reported',
@@ -73,7 +73,7 @@ export const ROOTS: readonly Mutant[] = [
         replace: 'undefined;',
       },
     ],
-    elsewhere: 'the tests of roots, and the model',
+    elsewhere: 'unit/roots-end.test.ts',
   },
   {
     name: 'withdrawn after the answer',
@@ -120,7 +120,7 @@ export const ROOTS: readonly Mutant[] = [
     name: 'a term is handed on',
     mistake: 'a leader hands its term to a candidate of its process: the store shows the old one',
     edits: [roots(' && candidate !== true', '')],
-    elsewhere: 'the tests of elections',
+    elsewhere: 'unit/election.test.ts',
   },
   {
     name: 'a root that was granted alone goes on',
@@ -185,7 +185,7 @@ export const ROOTS: readonly Mutant[] = [
       roots('queue.withdraw();\n        // while', ';\n        // while'),
       roots('queue.withdraw();\n            this.tidy', ';\n            this.tidy'),
     ],
-    elsewhere: 'the tests of freed locks (`freed-at-once.test.ts`)',
+    elsewhere: 'unit/freed-at-once.test.ts',
   },
   {
     name: 'parking before the withdrawals',
@@ -193,7 +193,7 @@ export const ROOTS: readonly Mutant[] = [
     edits: [
       edit('acquire/conditions/conditions.js')('roots.groups.askNow(acquisition.request.key);', ''),
     ],
-    elsewhere: 'the tests of freed locks (`freed-at-once.test.ts`)',
+    elsewhere: 'unit/freed-at-once.test.ts',
   },
 ];
 
@@ -216,13 +216,13 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
     name: 'a turn does not name its grant',
     mistake: 'a turn ends a lease that a late duplicate got, and queues a root (`TURN_UNNAMED`)',
     edits: [turn('holder.fence === fence', 'true')],
-    elsewhere: 'the tests of the engine, and the model',
+    elsewhere: 'unit/engine/turn.test.ts',
   },
   {
     name: 'the next root comes first',
     mistake: 'a process that ends a root is served before the queue (`AGAIN_AHEAD`)',
     edits: [turn('fair, ticket }', 'fair, ticket: 1 }')],
-    elsewhere: 'the tests of roots, and the model',
+    elsewhere: 'unit/roots.test.ts',
   },
   {
     name: 'fences return at an expiry',
@@ -237,7 +237,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
         ].join('\n                '),
       ),
     ],
-    elsewhere: 'the tests of reserved fences, and the model',
+    elsewhere: 'unit/reserved-fences.test.ts',
   },
   {
     name: 'reserved fences are kept',

@@ -133,7 +133,7 @@ export const STORE: readonly Mutant[] = [
         replace: 'raw.length === 2',
       },
     ],
-    elsewhere: 'the tests of proofs, and of a client whose connection is reset',
+    elsewhere: 'unit/store/proven-port.test.ts',
   },
   {
     name: 'several servers pass for one',
@@ -145,7 +145,7 @@ export const STORE: readonly Mutant[] = [
         replace: 'seen.length > 0',
       },
     ],
-    elsewhere: 'the tests behind a proxy that shards',
+    elsewhere: 'server/sharding-proxy.test.ts',
   },
   {
     name: 'a replica answers for its master',
@@ -158,7 +158,7 @@ export const STORE: readonly Mutant[] = [
         every: true,
       },
     ],
-    elsewhere: 'the tests of replicas that answer',
+    elsewhere: 'server/replica-answers.test.ts',
   },
   {
     name: 'repeated while it is on its way',
@@ -170,7 +170,7 @@ export const STORE: readonly Mutant[] = [
         replace: 'if (!isErrorReply(error) || isForCluster(call, error))',
       },
     ],
-    elsewhere: 'the tests of cluster clients',
+    elsewhere: 'unit/cluster-clients.test.ts',
   },
   {
     name: 'three keys in a half-moved slot',
@@ -182,6 +182,6 @@ export const STORE: readonly Mutant[] = [
         replace: 'if (false)',
       },
     ],
-    elsewhere: 'the tests of half-moved slots',
+    elsewhere: 'server/cluster.half-moved.test.ts',
   },
 ];

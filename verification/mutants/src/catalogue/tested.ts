@@ -35,7 +35,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'undefined',
       },
     ],
-    elsewhere: 'quorum-early-answers.test.ts',
+    elsewhere: 'unit/store/quorum-early-answers.test.ts',
   },
   {
     name: 'a wait at a condition forgets the rest of a group',
@@ -56,7 +56,7 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       { file: 'store/wake-channel.js', find: "this.#channel?.name === ''", replace: 'false' },
     ],
-    elsewhere: 'polling.test.ts',
+    elsewhere: 'unit/polling.test.ts',
   },
   {
     name: 'no pause without messages',
@@ -64,7 +64,7 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       { file: 'acquire/poll-queues.js', find: '(wake.mute && !queue.asleep)', replace: 'false' },
     ],
-    elsewhere: 'polling.test.ts',
+    elsewhere: 'unit/polling.test.ts',
   },
   {
     name: 'a poll begins with a kept state',
@@ -76,7 +76,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'false',
       },
     ],
-    elsewhere: 'polling.test.ts',
+    elsewhere: 'unit/polling.test.ts',
   },
   {
     name: 'the place of a task counts from the earliest time',
@@ -101,7 +101,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'lost < 99',
       },
     ],
-    elsewhere: 'register-overtake.test.ts',
+    elsewhere: 'unit/store/register-overtake.test.ts',
   },
   {
     name: 'a lock is given away under another run',
@@ -109,13 +109,13 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       { file: 'primitives/condition.js', find: 'if (beside > 0)', replace: 'if (beside > 99)' },
     ],
-    elsewhere: 'shared-runs.test.ts',
+    elsewhere: 'unit/shared-runs.test.ts',
   },
   {
     name: 'a condition leaves the old lock',
     mistake: 'a lease that also holds the lock of another library waits at a condition without it',
     edits: [{ file: 'primitives/condition.js', find: 'if (lease.besides)', replace: 'if (false)' }],
-    elsewhere: 'migration.test.ts',
+    elsewhere: 'server/migration.test.ts',
   },
   {
     name: 'a closed connection is kept for WAIT',
@@ -127,13 +127,13 @@ export const TESTED: readonly Mutant[] = [
         replace: 'if (this.#opened !== opened)',
       },
     ],
-    elsewhere: 'replicas.test.ts: opens the connection again that the server has closed',
+    elsewhere: 'server/replicas.test.ts: opens the connection again that the server has closed',
   },
   {
     name: 'pauses that do not grow',
     mistake: 'many processes that ask a register at once spoil the tries of each other',
     edits: [{ file: 'store/register/pauses.js', find: '(lastMs * (', replace: '(0 * (' }],
-    elsewhere: 'register-crowd.test.ts',
+    elsewhere: 'unit/store/register-crowd.test.ts',
   },
   {
     name: 'no known master',
@@ -145,7 +145,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'if (known !== null)',
       },
     ],
-    elsewhere: 'sentinel.absent.test.ts',
+    elsewhere: 'server/sentinel.absent.test.ts',
   },
   {
     name: 'no limit for a handshake',
@@ -157,7 +157,7 @@ export const TESTED: readonly Mutant[] = [
         replace: '() => undefined',
       },
     ],
-    elsewhere: 'frozen-server.test.ts',
+    elsewhere: 'server/frozen-server.test.ts',
   },
   {
     name: 'a second more of memory',
@@ -169,7 +169,7 @@ export const TESTED: readonly Mutant[] = [
         replace: "tonumber(field('uptime_in_seconds')))",
       },
     ],
-    elsewhere: 'memory-age.test.ts, and the trial restarts-sentinel',
+    elsewhere: 'server/memory-age.test.ts',
   },
   {
     name: 'a promoted replica is as old as its marker',
@@ -181,7 +181,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'now - known',
       },
     ],
-    elsewhere: 'memory-age.test.ts',
+    elsewhere: 'server/memory-age.test.ts',
   },
   {
     name: 'a replica that is away ends the candidature',
@@ -193,7 +193,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'false',
       },
     ],
-    elsewhere: 'test/unit/election.test.ts',
+    elsewhere: 'unit/election.test.ts',
   },
   {
     name: 'a method refuses no nested call',
@@ -205,7 +205,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'lock.reentrant === true',
       },
     ],
-    elsewhere: 'test/unit/locked.test.ts',
+    elsewhere: 'unit/locked.test.ts',
   },
   {
     name: 'any process may unlock',
@@ -217,7 +217,7 @@ export const TESTED: readonly Mutant[] = [
         replace: '(own || id.length > 0)',
       },
     ],
-    elsewhere: 'test/unit/owner-locks.test.ts',
+    elsewhere: 'unit/owner-locks.test.ts',
   },
   {
     name: 'no marker during close',
@@ -229,7 +229,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'closing: false',
       },
     ],
-    elsewhere: 'test/unit/schedule.test.ts',
+    elsewhere: 'unit/schedule.test.ts',
   },
   {
     name: 'channels before the masters are known',
@@ -241,7 +241,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'await undefined;',
       },
     ],
-    elsewhere: 'cluster.half-moved.test.ts: warmUp may be the first call',
+    elsewhere: 'server/cluster.half-moved.test.ts: warmUp may be the first call',
   },
   {
     name: 'a client that goes on to try',
@@ -253,7 +253,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'if (false)',
       },
     ],
-    elsewhere: 'cluster.half-moved.test.ts',
+    elsewhere: 'server/cluster.half-moved.test.ts',
   },
   {
     name: 'an address that natMap has not translated',
@@ -265,7 +265,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'if (true)',
       },
     ],
-    elsewhere: 'cluster.half-moved.test.ts',
+    elsewhere: 'server/cluster.half-moved.test.ts',
   },
   {
     name: 'a call without an answer is followed by another',
@@ -277,7 +277,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'if (true)',
       },
     ],
-    elsewhere: 'test/unit/store/half-moved.test.ts',
+    elsewhere: 'unit/store/half-moved.test.ts',
   },
   {
     name: 'a vote of any server',
@@ -289,7 +289,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'if not from or not',
       },
     ],
-    elsewhere: 'quorum.addresses.test.ts',
+    elsewhere: 'server/quorum.addresses.test.ts',
   },
   {
     name: 'a renewal shortens an extension of the other lock',
@@ -297,13 +297,13 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       { file: 'instance/migrate/old-hold.js', find: ', this.#wanted - sent.at)', replace: ')' },
     ],
-    elsewhere: 'old-hold.test.ts',
+    elsewhere: 'unit/migrate/old-hold.test.ts',
   },
   {
     name: 'no last question',
     mistake: 'a call that no push can reach misses a lock that became free since its first answer',
     edits: [{ file: 'acquire/call.js', find: '(heard && !deaf)', replace: 'heard' }],
-    elsewhere: 'wait-ends.test.ts: a wait of about two round trips',
+    elsewhere: 'unit/wait-ends.test.ts: a wait of about two round trips',
   },
   {
     name: 'a wait limit that passes at a flight that no push can reach',
@@ -341,7 +341,7 @@ export const TESTED: readonly Mutant[] = [
         replace: 'inside.run(computation, given, lease)',
       },
     ],
-    elsewhere: 'flights.test.ts: joined the flight of another caller',
+    elsewhere: 'unit/flights.test.ts: joined the flight of another caller',
   },
   {
     name: 'the other lock is believed without proof',
@@ -355,13 +355,13 @@ export const TESTED: readonly Mutant[] = [
       },
       { file: 'instance/migrate/old-lock.js', find: 'answer === 1', replace: 'answer !== 0' },
     ],
-    elsewhere: 'migrate/old-lock.test.ts',
+    elsewhere: 'unit/migrate/old-lock.test.ts',
   },
   {
     name: 'adopted twice at once',
     mistake: 'two calls of adopt with one text have the lease, and one releases it (hole 121)',
     edits: [{ file: 'handover.js', find: 'ids.has(id) || ', replace: '' }],
-    elsewhere: 'adopt.test.ts: adopts a lease once',
+    elsewhere: 'unit/adopt.test.ts: adopts a lease once',
   },
   {
     name: 'adopted beside a close',
@@ -373,13 +373,16 @@ export const TESTED: readonly Mutant[] = [
         replace: 'another process may have it',
       },
     ],
-    elsewhere: 'adopt.test.ts: no lease is held after the close',
+    elsewhere: 'unit/adopt.test.ts: no lease is held after the close',
   },
   {
     name: 'polls wait for their turn',
     mistake: 'a burst of calls breaks the barriers of its own process (hole 142)',
-    edits: [{ file: 'store/backlog.js', find: ', poll: AT_ONCE', replace: ', poll: ASKS' }],
-    elsewhere: 'backlog.test.ts: breaks no barrier',
+    edits: [
+      { file: 'store/backlog.js', find: ', poll: AT_ONCE', replace: ', poll: ASKS' },
+      { file: 'store/backlog.js', find: 'atOnce ? AT_ONCE : ', replace: '' },
+    ],
+    elsewhere: 'unit/store/backlog.test.ts: breaks no barrier',
   },
   {
     name: 'what ends something always goes first',
@@ -391,6 +394,6 @@ export const TESTED: readonly Mutant[] = [
         replace: 'ask.posted < 0',
       },
     ],
-    elsewhere: 'backlog.test.ts: puts what asks before',
+    elsewhere: 'unit/store/backlog.test.ts: puts what asks before',
   },
 ];

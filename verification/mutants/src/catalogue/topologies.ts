@@ -12,7 +12,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
     name: 'acknowledged in another life',
     mistake: 'with `replicas`, a grant counts at a master that was started again without its data',
     edits: [acknowledged('if (!this.#guarded)', 'if (this.#guarded || !this.#guarded)')],
-    elsewhere: 'replicas.test.ts: a master that starts again before a fail-over',
+    elsewhere: 'server/replicas.test.ts: a master that starts again before a fail-over',
   },
   {
     name: 'age by the start alone',
@@ -25,8 +25,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'local from = start\n',
       },
     ],
-    elsewhere:
-      'replicas.test.ts: a master that starts again before a fail-over (a replica takes over)',
+    elsewhere: 'server/replicas.test.ts: a master that starts again before a fail-over',
   },
   {
     name: 'a silent channel is believed',
@@ -38,7 +37,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'if (came === null &&',
       },
     ],
-    elsewhere: 'wake-channel.test.ts, silent-connections.test.ts: is replaced',
+    elsewhere: 'unit/store/wake-channel.test.ts: is replaced',
   },
   {
     name: 'a lost channel keeps its settings',
@@ -50,8 +49,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'if (this.#up && this.#channel !== undefined',
       },
     ],
-    elsewhere:
-      'wake-channel.test.ts: is replaced when it is down for long; silent-connections.test.ts',
+    elsewhere: 'unit/store/wake-channel.test.ts: is replaced when it is down for long',
   },
   {
     name: 'a silent client under Sentinel stays',
@@ -63,7 +61,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'const silent = left ? undefined : this.#client',
       },
     ],
-    elsewhere: 'trial disturbed-sentinel, sentinel.silent.test.ts',
+    elsewhere: 'server/sentinel.silent.test.ts',
   },
   {
     name: 'a blocking command counts as silence',
@@ -75,7 +73,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'head === undefined',
       },
     ],
-    elsewhere: 'silent-connections.test.ts: is left alone while a blocking command waits',
+    elsewhere: 'server/silent-connections.test.ts: is left alone while a blocking command',
   },
   {
     name: 'a client that looks for its master is ended',
@@ -87,7 +85,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'oldest(client) !== head',
       },
     ],
-    elsewhere: 'sentinel.silent.test.ts: is left alone while it looks for its master',
+    elsewhere: 'server/sentinel.silent.test.ts: is left alone while it looks for its master',
   },
   {
     name: 'a margin without effect',
@@ -99,7 +97,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'raw',
       },
     ],
-    elsewhere: 'clock-margin.test.ts',
+    elsewhere: 'unit/clock-margin.test.ts',
   },
   {
     name: 'a deadline that begins at the call',
@@ -111,7 +109,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'request.deadline = (request.posted || now) + request.limit;',
       },
     ],
-    elsewhere: 'backlog.test.ts: have a deadline that begins when they are sent',
+    elsewhere: 'unit/store/backlog.test.ts: have a deadline that begins when they are sent',
   },
   {
     name: 'an end overtakes its key',
@@ -123,7 +121,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: 'rank',
       },
     ],
-    elsewhere: 'backlog.test.ts: the order of those that wait',
+    elsewhere: 'unit/store/backlog.test.ts: the order of those that wait',
   },
   {
     name: 'a lease from before its request waited',
@@ -135,6 +133,6 @@ export const TOPOLOGIES: readonly Mutant[] = [
         replace: '',
       },
     ],
-    elsewhere: 'backlog.test.ts: does not lose time of its lease to a long turn',
+    elsewhere: 'unit/store/backlog.test.ts: does not lose time of its lease to a long turn',
   },
 ];

@@ -5,6 +5,8 @@
 import type { Edit, Mutant } from '../mutant.js';
 import { SCRIPTS } from '../plant.js';
 import { MUTANTS, REVIEWED } from './all.js';
+import { HOSTILE } from './hostile.js';
+import { PRODUCTION } from './production.js';
 import { QUORUM } from './quorum.js';
 import { REGISTER } from './register.js';
 import { ROOTS_IN_STORE } from './roots.js';
@@ -98,7 +100,9 @@ export const BEYOND: Readonly<Record<string, string>> = {
   'a lease from before its request waited': 'the torture test has no bursts',
   'replies without proof': 'no client of the torture test gives replies to other commands',
   'repeated while it is on its way': 'the torture test has no cluster',
-  ...Object.fromEntries(TESTED.map(({ name }) => [name, 'covered by the named test'])),
+  ...Object.fromEntries(
+    [...TESTED, ...PRODUCTION, ...HOSTILE].map(({ name }) => [name, 'covered by the named test']),
+  ),
   ...Object.fromEntries(TRIED.map(({ mutant, trial }) => [mutant, `found by the trial ${trial}`])),
   ...Object.fromEntries(
     ROOTS_IN_STORE.map(({ name }) => [name, 'covered by the comparison of the engines']),

@@ -61,7 +61,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'Math.max(PERIODS_MAX, 1 + ',
       },
     ],
-    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+    elsewhere: 'unit/idle-waiters.test.ts',
   },
   {
     name: 'a pause that is not looked up again',
@@ -73,7 +73,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'if (false)',
       },
     ],
-    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+    elsewhere: 'unit/idle-waiters.test.ts',
   },
   {
     name: 'a pause that goes on after a grant',
@@ -85,7 +85,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'holders.size !== 1',
       },
     ],
-    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+    elsewhere: 'unit/idle-waiters.test.ts',
   },
   {
     name: 'no waiter is asked before its turn',
@@ -98,7 +98,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'context.pausedGrant = false',
       },
     ],
-    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+    elsewhere: 'unit/idle-waiters.test.ts',
   },
   {
     name: 'no waiter is asked after an unclaimed lease',
@@ -106,7 +106,7 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       { file: 'engine/processes.js', find: 'this.lapsed = true', replace: 'this.lapsed = false' },
     ],
-    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+    elsewhere: 'unit/idle-waiters.test.ts',
   },
   {
     name: 'a waiter at a gate never asks again',
@@ -118,7 +118,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'Math.max(1e6,',
       },
     ],
-    elsewhere: 'test/unit/idle-gates.test.ts, plans `gates` of the simulator',
+    elsewhere: 'unit/idle-gates.test.ts',
   },
   {
     name: 'a wait limit that passes while a waiter at a gate rests',
@@ -130,7 +130,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'true)) {',
       },
     ],
-    elsewhere: 'test/unit/idle-gates.test.ts',
+    elsewhere: 'unit/idle-gates.test.ts',
   },
   {
     name: 'a wait limit that passes at a gate that no push can reach',
@@ -142,13 +142,13 @@ export const WAITING: readonly Mutant[] = [
         replace: 'false',
       },
     ],
-    elsewhere: 'wait-ends.test.ts',
+    elsewhere: 'unit/wait-ends.test.ts',
   },
   {
     name: 'a wait limit that passes in a pause',
     mistake: 'the call goes on until the pause ends',
     edits: [{ file: 'acquire/call.js', find: 'limits.ask(call);', replace: '' }],
-    elsewhere: 'test/unit/idle-waiters.test.ts',
+    elsewhere: 'unit/idle-waiters.test.ts',
   },
   {
     name: 'given up and not given back',
@@ -192,7 +192,7 @@ export const WAITING: readonly Mutant[] = [
         replace: '(call.overdue = true);',
       },
     ],
-    elsewhere: 'the tests of waits',
+    elsewhere: 'unit/wait-ends.test.ts',
   },
   {
     name: 'an unlock takes a hold without a reply',
@@ -205,7 +205,7 @@ export const WAITING: readonly Mutant[] = [
         replace: '',
       },
     ],
-    elsewhere: 'the tests of owner locks, and a saved plan of the simulator',
+    elsewhere: 'unit/owner-locks.test.ts',
   },
   {
     name: 'a busy key of a batch asks again',

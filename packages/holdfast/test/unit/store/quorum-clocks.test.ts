@@ -143,3 +143,15 @@ it('a server that fails is named by the health check', async () => {
   await clock.advance(200);
   expect((await clock.until(one.health())).problems.join()).toMatch(/server 1 did not answer/);
 });
+
+it('the guard of a server ends by the clock of the quorum, also if its own is ahead', async () => {
+  const server = servers[0] as MemoryAcceptor;
+  server.restart('loses');
+  const { boot } = await server.check({ durable: false });
+  const now = clock.wall() * 1000;
+  const decision = { boot, from: now + 60e6, mark: 0, long: [], partial: false };
+  await server.check({ durable: false, decision });
+  server.offset = 3_600_000;
+  expect(await server.prepare('k', 'a', now + 59e6)).toMatchObject({ status: 'guarded' });
+  expect(await server.prepare('k', 'a', now + 60e6)).toMatchObject({ status: 'yes' });
+});

@@ -160,9 +160,9 @@ describe('a swap whose outcome is not clear', () => {
 
 describe('a swap of a state that only a minority accepted', () => {
   /** Both swaps reach the first server only; a third process continues without them. */
-  async function overtaken(later: number): Promise<Swapped> {
+  async function overtaken(later: number, earlier = 1): Promise<Swapped> {
     const [one, other, third] = [open(), open(), open()];
-    await set(one, 'base');
+    for (let at = 0; at < earlier; at++) await set(one, 'base');
     const { version } = await read(one);
     for (const link of one.links.slice(1)) link.fate = () => 'lost';
     const first = write(one, version, 'first').catch((error: unknown) => error);
@@ -184,6 +184,8 @@ describe('a swap of a state that only a minority accepted', () => {
   it('was not made if the others continued from an earlier state', async () => {
     expect(await overtaken(1)).toBe(false);
     expect(await overtaken(10)).toBe(false);
+    // the record of the others does not name the first change, but the one before it
+    expect(await overtaken(10, 20)).toBe(false);
   });
 
   it('control: is unknown after more changes than a record names', async () => {
