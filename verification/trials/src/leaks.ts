@@ -3,7 +3,7 @@
  * their process. Afterwards nothing of them remains: on the server, on connections, in the process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Server, startServer, until } from 'holdfast-testkit';
+import { paced, type Server, startServer, until } from 'holdfast-testkit';
 import { ALLOWED, type Snapshot } from './leaks/monitor.js';
 import { OPTIONS } from './leaks/settings.js';
 import { Problems } from './support/problems.js';
@@ -95,7 +95,7 @@ async function run(parameters: Parameters): Promise<Verdict> {
   }
   const seconds = (performance.now() - started) / 1000;
   await worker.send({ type: 'alone' });
-  await worker.next('counted', { within: 120_000 });
+  await worker.next('counted', { within: paced(120_000) });
   const { retention } = OPTIONS;
   const waitFor = async (kind: string, state: () => Promise<unknown>): Promise<void> => {
     const limits = {
@@ -108,7 +108,7 @@ async function run(parameters: Parameters): Promise<Verdict> {
   await waitFor('connection', async () => (await connections(server)) === connected);
   await waitFor('key', async () => (await server.command('DBSIZE')) === 0);
   await worker.send({ type: 'close' });
-  const result = (await worker.next('result', { within: 60_000 })) as unknown as Result;
+  const result = (await worker.next('result', { within: paced(60_000) })) as unknown as Result;
   // no timer or connection keeps the process alive
   const { code } = await worker.exited;
   if (code !== 0) problems.add('exit', `the process exited with ${code}`);

@@ -1,5 +1,5 @@
 /** The worker processes of trials. They always run compiled code. */
-import { spawnWorker, type Worker } from 'holdfast-testkit';
+import { paced, spawnWorker, type Worker } from 'holdfast-testkit';
 
 /**
  * Starts a process of `workers/` with a JSON argument, and waits for its message `ready`.
@@ -7,7 +7,7 @@ import { spawnWorker, type Worker } from 'holdfast-testkit';
 export async function startWorker(name: string, given: object): Promise<Worker> {
   const file = new URL(`../../dist/workers/${name}.js`, import.meta.url);
   const worker = spawnWorker(file, { args: [JSON.stringify(given)] });
-  await worker.next('ready', { within: 30_000 });
+  await worker.next('ready', { within: paced(30_000) });
   return worker;
 }
 
