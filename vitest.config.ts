@@ -141,7 +141,7 @@ class SlowFirst extends BaseSequencer {
 
 export default defineConfig({
   resolve: { alias },
-  plugins: [planted()],
+  plugins: planted(),
   test: {
     sequence: { sequencer: SlowFirst },
     // not the second of vitest, which passes on a busy machine

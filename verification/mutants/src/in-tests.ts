@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Mutant } from './mutant.js';
 import { editedSources } from './plant.js';
 import { PLANTED } from './planted.js';
-import { outputOf } from './programs.js';
+import { type Ended, outputOf } from './programs.js';
 
 const ROOT: string = fileURLToPath(new URL('../../..', import.meta.url));
 const VITEST: string = join(ROOT, 'node_modules/vitest/vitest.mjs');
@@ -57,8 +57,8 @@ export async function testsOf(mutant: Mutant | undefined, named: Named): Promise
     const words = [VITEST, 'run', named.file, '--root', ROOT];
     words.push('--reporter=json', `--outputFile=${results}`, '--bail=1', TIMEOUT);
     if (named.title !== undefined) words.push('--testNamePattern', literal(named.title));
-    const { output } = await outputOf(words, { ...process.env, [PLANTED]: texts });
-    return result(JSON.parse(readFileSync(results, 'utf8')) as Report, output);
+    const ended = await outputOf(words, { ...process.env, [PLANTED]: texts });
+    return result(JSON.parse(readFileSync(results, 'utf8')) as Report, ended);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -66,17 +66,16 @@ export async function testsOf(mutant: Mutant | undefined, named: Named): Promise
 
 /** The report of vitest, as far as it is used. */
 interface Report {
-  readonly success: boolean;
   readonly numPassedTests: number;
   readonly testResults: readonly {
     readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
   }[];
 }
 
-function result({ success, numPassedTests, testResults }: Report, output: string): Tested {
+function result({ numPassedTests, testResults }: Report, { code, output }: Ended): Tested {
   const cases = testResults.flatMap(({ assertionResults }) => assertionResults);
   const failed = cases.filter(({ status }) => status === 'failed').map(({ title }) => title);
-  const hasError = failed.length === 0 && (!success || output.includes('Unhandled'));
+  const hasError = failed.length === 0 && code !== 0;
   return { failed, passed: numPassedTests, error: hasError ? output.slice(-2000) : undefined };
 }
 

@@ -187,16 +187,16 @@ async function main(): Promise<void> {
   const run = { server: store, seconds: Number(values.seconds), seed: Number(values.seed) };
   const tortured = store === 'redis' ? TORTURED : PACKAGES[store];
   const named = ({ name }: Mutant): boolean => name.includes(only);
-  const [table, good] = await (values.torture
-    ? tortureAll(tortured.filter(named), run)
-    : values.trials
-      ? tryAll(
-          TRIED.filter(({ mutant }) => mutant.includes(only)),
-          run.seed,
-        )
-      : values.tests
-        ? testAll(MUTANTS.filter(named))
-        : simulate(MUTANTS.filter(named), Number(values.seeds)));
+  const tabled = (): Promise<[Table, boolean]> => {
+    if (values.torture) return tortureAll(tortured.filter(named), run);
+    if (values.trials) {
+      const tried = TRIED.filter(({ mutant }) => mutant.includes(only));
+      return tryAll(tried, run.seed);
+    }
+    if (values.tests) return testAll(MUTANTS.filter(named));
+    return simulate(MUTANTS.filter(named), Number(values.seeds));
+  };
+  const [table, good] = await tabled();
   if (values.write) table.write();
   process.exitCode = good ? 0 : 1;
 }

@@ -38,3 +38,15 @@ export interface Mutant {
    */
   readonly elsewhere?: string;
 }
+
+/** A mistake of one edit that a test finds, see `Mutant.elsewhere`. */
+export function testedBy(
+  elsewhere: string,
+  name: string,
+  mistake: string,
+  [file, find, replace]: readonly [file: string, find: string, replace: string],
+  of?: PackageName,
+): Mutant {
+  const edit = { file, find, replace };
+  return { name, mistake, elsewhere, edits: [of === undefined ? edit : { ...edit, of }] };
+}
