@@ -55,7 +55,8 @@ function open(client: RedisClient | undefined): Holdfast {
 }
 
 const calls = new Map<string, number>();
-const OPERATION = /^[a-z]+$/;
+/** The boot of the server follows. */
+const OPERATION = /^(prepare|accept|look|collect|check)(?= |$)/;
 
 /** Counts the calls of each script; of a quorum, of each operation of its script. */
 class CountingRedis extends Redis {
@@ -63,8 +64,8 @@ class CountingRedis extends Redis {
     const [{ args, name }] = words;
     const texts = args.map(String);
     const isQuorum = address.kind === 'quorum';
-    const operation = isQuorum ? texts.slice(2).find((word) => OPERATION.test(word)) : undefined;
-    const of = operation ?? String(texts[0]);
+    const word = isQuorum ? texts.slice(2).find((text) => OPERATION.test(text)) : undefined;
+    const of = OPERATION.exec(word ?? '')?.[0] ?? String(texts[0]);
     if (name === 'evalsha') calls.set(of, (calls.get(of) ?? 0) + 1);
     return super.sendCommand(...words);
   }

@@ -34,7 +34,7 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
   readonly request: AcquireRequest;
   settled = false;
   hold: Hold | null = null;
-  /** Its place in the queue of the store; 0 before it has one. */
+  /** 0 before it has one. */
   ticket = 0;
   tokens: PushTokens | undefined;
   /** A push of its grant came since it was last told to wait. */
@@ -323,13 +323,9 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return sentAt + since - Math.abs(since) * DRIFT;
   }
 
-  /**
-   * The last answer is too old. A waiter polls once per claim window, so one without an answer for
-   * two windows was frozen or cut off. If the store's clock was set forward meanwhile, a pushed
-   * grant would be trusted for longer than the store keeps it.
-   */
-  isStale(suspend: SuspendDetector, now: Moment, claimWindow: number): boolean {
-    return now.at - suspend.toLocal(this.sent, now) > 2 * claimWindow;
+  /** See `beliefMs`. */
+  isStale(suspend: SuspendDetector, now: Moment, belief: number): boolean {
+    return now.at - suspend.toLocal(this.sent, now) > belief;
   }
 
   #settle(): boolean {

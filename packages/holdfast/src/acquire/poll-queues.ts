@@ -14,6 +14,7 @@ import type { Telemetry } from '../observe/telemetry.js';
 import type { Requests } from '../store/requests.js';
 import type { Wake } from '../store/wake-channel.js';
 import type { Acquisition } from './acquisition.js';
+import { beliefMs } from './pushes.js';
 import type { ReplyDelay } from './reply-delay.js';
 
 const POLL_MAX = 1000;
@@ -200,9 +201,9 @@ export class PollQueues {
    * allows a pause to all, the next poll follows after it.
    */
   async #pollAll(queue: PollQueue): Promise<void> {
-    const { settings, wake, replyDelay, ask } = this.#parts;
+    const { settings, wake, ask } = this.#parts;
     const all = together(settings, queue.acquisitions());
-    const period = Math.floor(replyDelay.period(this.#usual(all)));
+    const period = Math.floor(this.#period(this.#usual(all)));
     queue.plan(Number.POSITIVE_INFINITY, period);
     const polled: Acquisition[] = [];
     const { added, size } = queue;
@@ -225,7 +226,7 @@ export class PollQueues {
     queue.rest(pause * part);
   }
 
-  /** One command for some waiters. Resolves to the allowed pause. */
+  /** Resolves to the allowed pause. */
   async #look(
     queue: PollQueue,
     polled: readonly Acquisition[],
@@ -265,8 +266,14 @@ export class PollQueues {
 
   #plan(queue: PollQueue, next: Micros, all: Together): void {
     const usual = this.#usual(all);
-    const period = this.#parts.replyDelay.period(usual);
+    const period = this.#period(usual);
     queue.plan(next, period, period - usual);
+  }
+
+  #period(usual: number): number {
+    const { settings, wake, replyDelay } = this.#parts;
+    const belief = wake.channel === '' ? undefined : beliefMs(settings.claimWindow);
+    return replyDelay.period(usual, belief);
   }
 
   #usual({ claim, latest }: Together): number {

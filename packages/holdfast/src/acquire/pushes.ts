@@ -66,6 +66,13 @@ export class PushTokens {
   }
 }
 
+/**
+ * A pushed grant is believed for so long after an answered request, in ms. A waiter polls before
+ * that, unless it pauses or was frozen. If the store's clock was set forward since, the grant would
+ * be trusted for too long.
+ */
+export const beliefMs = (claimWindow: number): number => 2 * claimWindow;
+
 /** `undefined` if the store has to be asked, also because the lease may have ended. */
 export function believed(
   push: GrantPush,
@@ -77,7 +84,9 @@ export function believed(
   // the store may already know a request whose reply has not arrived
   const { asked } = acquisition;
   const grant = asked && bounded(push, asked);
-  if (grant === undefined || acquisition.isStale(suspend, moment, claimWindow)) return undefined;
+  if (grant === undefined || acquisition.isStale(suspend, moment, beliefMs(claimWindow))) {
+    return undefined;
+  }
   const now = moment.at;
   const grantedAt = acquisition.localTime(suspend, push.now, moment);
   if (grantedAt > now + claimWindow) return undefined;

@@ -54,10 +54,15 @@ export class ReplyDelay {
     return Math.min(this.#before, this.#lately);
   }
 
-  /** In ms. `usual` is enough without a load. */
-  period(usual: number): number {
+  /**
+   * In ms. `usual` is enough without a load.
+   * @param belief the next answer comes so long after the last request, see `beliefMs`
+   */
+  period(usual: number, belief: number = Number.POSITIVE_INFINITY): number {
+    if (this.#answers === 0) return usual;
     const delay = Math.min(this.#mean, this.#last) - this.#fastest;
-    return Math.min(FACTOR_MAX * usual, Math.max(usual, DELAYS * delay || 0));
+    const longest = Math.min(FACTOR_MAX * usual, belief - this.#last - this.#mean);
+    return Math.max(usual, Math.min(longest, DELAYS * delay));
   }
 
   /** In ms. */

@@ -10,9 +10,7 @@
  * `afterFailure: 'release'`. At most one run of a slot gets it (I1), and it expires (I9). Both are
  * in the store before the work begins, so a run counts even if its process crashes.
  */
-import { aborted } from '../base/abort.js';
 import type { Core } from '../acquire/core.js';
-import * as failures from '../acquire/failures.js';
 import type { HolderInfo } from './inspection.js';
 import { Acquirer, quietly } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
@@ -109,7 +107,7 @@ export class ScheduledRuns {
     if (slot && taken) return soon(() => skippedSlot(slot, taken));
     const lease = await this.#acquirer.tryAcquire(1, waiting);
     if (lease === null) return soon(() => this.#busy(slot));
-    const preparing = this.#prepare(lease, slot, options.signal);
+    const preparing = this.#prepare(lease, slot);
     const marker = await soon(() => preparing).catch((error: unknown) => {
       void quietly(preparing.then((late) => undo([lease, late])));
       throw error;
@@ -135,17 +133,11 @@ export class ScheduledRuns {
   }
 
   /** `undefined` without a slot, `null` if it is taken. Nothing is held after a rejection. */
-  async #prepare(
-    lease: KeptLease,
-    slot: Slot | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<KeptLease | null | undefined> {
+  async #prepare(lease: KeptLease, slot: Slot | undefined): Promise<KeptLease | null | undefined> {
     let marker: KeptLease | null | undefined;
     try {
       marker = await slot?.mark(this.#retention, this.#options.label);
       if (marker !== null) await lease.keep(this.#options.atLeast);
-      if (signal?.aborted) throw aborted(this.#key, signal.reason);
-      if (this.#core.closing) throw failures.closed(this.#key);
       return marker;
     } catch (error) {
       await undo([lease, marker]);

@@ -59,6 +59,27 @@ it('a wait limit that passes between two late polls asks once more at once', asy
   expect(clock.now() - start).toBeLessThan(4200 + 3 * 80);
 });
 
+it('a waiter believes its push, however long it waited', async () => {
+  const clock = new VirtualClock();
+  const store = new WatchedStore(clock);
+  const options = { clock, claimWindow: 1000 };
+  const [other, holdfast] = [new Holdfast(store.inner, options), new Holdfast(store, options)];
+  for (let count = 0; count < 23; count++) {
+    store.fate = () => (count < 3 ? 1 : 80);
+    await clock.until(holdfast.mutex(`x${count}`).run(() => undefined));
+  }
+  await clock.until(holdfast.warmUp());
+  const before = store.seen('acquire').length;
+  for (let waited = 500; waited <= 4500; waited += 500) {
+    const held = await other.mutex('k').acquire();
+    const asked = holdfast.mutex('k').acquire();
+    await clock.advance(waited);
+    await held.release();
+    await clock.until(asked.then((lease) => lease.release()));
+  }
+  expect(store.seen('acquire').length - before).toBe(9);
+});
+
 describe('the period of polls', () => {
   it('grows with the delay of replies, up to four times', () => {
     const delay = new ReplyDelay();
@@ -69,6 +90,16 @@ describe('the period of polls', () => {
     expect(delay.period(1000)).toBeGreaterThan(2000);
     for (let count = 0; count < 20; count++) delay.took(500, 0);
     expect(delay.period(1000)).toBe(4000);
+  });
+
+  it('leaves time for the next answer before a push counts no more', () => {
+    const delay = new ReplyDelay();
+    for (let count = 0; count < 20; count++) delay.took(count < 2 ? 5 : 300, 0);
+    expect(delay.period(1000)).toBe(4000);
+    expect(delay.period(1000, 2000)).toBeGreaterThan(1300);
+    expect(delay.period(1000, 2000)).toBeLessThan(2000 - 2 * 250);
+    for (let count = 0; count < 20; count++) delay.took(900, 0);
+    expect(delay.period(1000, 2000)).toBe(1000);
   });
 
   it('is as before from the first fast reply on', () => {
