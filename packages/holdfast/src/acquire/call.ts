@@ -48,7 +48,7 @@ export interface AcquireRequest {
 
 /** What tells a call how it waits: its acquisition, or the queue whose acquisition it shares. */
 export interface Waited {
-  /** The store has answered, or another task of this process holds. */
+  /** The store has answered, or another task here holds. */
   readonly heard: boolean;
   /** No push can tell of a grant: the store has answered and knows no channel yet. */
   readonly deaf: boolean;
@@ -106,7 +106,7 @@ export class Call<W extends Waited = Waited> extends Link {
 
 export interface Limits<W extends Waited> {
   giveUp(call: Call<W>, error: HoldfastError): void;
-  /** The wait limit has passed, and the next answer of the store ends the call. */
+  /** The next answer of the store ends the call. */
   ask(call: Call<W>): void;
 }
 

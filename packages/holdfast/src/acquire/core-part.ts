@@ -1,4 +1,3 @@
-/** Parts of a core that only some primitives need. */
 import type { Settings } from '../base/options.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Telemetry } from '../observe/telemetry.js';

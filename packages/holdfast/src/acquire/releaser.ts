@@ -157,7 +157,7 @@ export class RootEnd extends Attempts {
   #tell: ((outcome: ReleaseOutcome | Promise<ReleaseOutcome>) => void) | undefined;
   #later = false;
   #waited = false;
-  /** No attempt follows; and what the store has answered, if it has. */
+  /** No attempt follows. */
   #over = false;
   #returned: ReleaseResult | undefined;
   #failure: unknown;

@@ -70,7 +70,6 @@ export class Roots implements RootQueueEvents {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
   #queues = new Map<string, KeyQueue>();
-  /** At this number of keys the idle ones are forgotten. */
   #most = IDLE_MAX;
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #limits: Limits<RootQueue> = {
@@ -229,7 +228,7 @@ export class Roots implements RootQueueEvents {
     this.tidy(queue);
   }
 
-  /** An entry without tasks. The one behind it is behind the one before it now. */
+  /** The one behind it is behind the one before it now. */
   #leave(entry: Acquisition): void {
     const { ahead, id, queue } = entry;
     const other = queue?.of.behind(id)?.entry;

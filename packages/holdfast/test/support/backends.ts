@@ -275,7 +275,10 @@ export function membersOf(count: number): Promise<Server[]> {
 }
 
 /** One client for each server, of all kinds in turn. */
-export function openClients(running: readonly Server[], shift = 0): Promise<Opened[]> {
+export function openClients(
+  running: readonly Pick<Server, 'host' | 'port'>[],
+  shift = 0,
+): Promise<Opened[]> {
   return Promise.all(
     running.map(({ host, port }, at) => {
       return openClient(CLIENTS[(at + shift) % CLIENTS.length] as ClientName, { host, port });

@@ -1,5 +1,5 @@
 /** Mistakes of the help between processes that contend for a key of a quorum (decision 33). */
-import type { Mutant } from '../mutant.js';
+import { type Mutant, testedBy } from '../mutant.js';
 
 export const CONTENDERS: readonly Mutant[] = [
   {
@@ -38,8 +38,8 @@ export const CONTENDERS: readonly Mutant[] = [
     edits: [
       {
         file: 'store/register/pending.js',
-        find: 'if (errand === undefined || errand.until >= latest)',
-        replace: 'if (true)',
+        find: '(errand === undefined || errand.until >= latest)',
+        replace: 'true',
       },
     ],
     elsewhere: 'unit/store/pending.test.ts',
@@ -104,8 +104,8 @@ export const CONTENDERS: readonly Mutant[] = [
     edits: [
       {
         file: 'store/register/proposals.js',
-        find: 'if (unchanged && current.settled)\n                continue;',
-        replace: 'isOwner = kept !== undefined; if (unchanged && current.settled) continue;',
+        find: 'if (isRead)\n                continue;',
+        replace: 'isOwner = kept !== undefined; if (isRead) continue;',
       },
     ],
     elsewhere: 'unit/store/quorum-unhurried.test.ts',
@@ -156,4 +156,44 @@ export const CONTENDERS: readonly Mutant[] = [
     edits: [{ file: 'acquire/acquisitions.js', find: 'if (asksAgain)', replace: 'if (false)' }],
     elsewhere: 'unit/acquire/acquisitions.test.ts',
   },
+  testedBy(
+    'unit/acquire/slow-replies.test.ts: a waiter believes its push',
+    'a period longer than belief',
+    'while replies are slow, waiters poll so rarely that each pushed grant is asked about first',
+    [
+      'acquire/poll-queues.js',
+      "wake.channel === '' ? undefined : beliefMs(settings.claimWindow)",
+      'undefined',
+    ],
+  ),
+  testedBy(
+    'unit/quorum-dead-waiters.test.ts: waiters of a quorum whose processes died',
+    'a grant to a dead process stays',
+    'each dead waiter of a quorum costs a claim window',
+    ['store/register/proposals.js', 'if (deaf.length > 0)', 'if (false)'],
+  ),
+  testedBy(
+    'unit/quorum-dead-waiters.test.ts: a waiter that hears no message is never overlapped',
+    'an unheard grant ends in a later state',
+    'the lease of a waiter that asked meanwhile is ended under it',
+    ['store/register/pending.js', 'unheard.version !== current || ', ''],
+  ),
+  testedBy(
+    'unit/quorum-dead-waiters.test.ts: a majority of the servers has its subscription',
+    'one deaf server ends a grant',
+    'a waiter that a majority reached loses its lease',
+    ['store/quorum/count.js', 'servers(channel) >= majority', 'true'],
+  ),
+  testedBy(
+    'unit/quorum-dead-waiters.test.ts: one server has accepted the change',
+    'a read tells a grant',
+    'an interrupted change ends a lease that a read has shown to its process',
+    ['store/register/proposals.js', ' && !(this.#parts.register.peers && tellsGrant(applied))', ''],
+  ),
+  testedBy(
+    'unit/store/unheard.test.ts',
+    'an answered grant counts as unheard',
+    'the answer to a command tells a grant that the next change ends',
+    ['store/register/unheard.js', ' || isNamed(push.id, batch)', ''],
+  ),
 ];

@@ -54,7 +54,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 89,
+    seed: 481,
   },
   {
     name: 'servers without memory know the past',
@@ -161,7 +161,13 @@ export const QUORUM: readonly Mutant[] = [
   {
     name: 'an unsettled read answers',
     mistake: 'a value that a minority accepted is reported without completing it',
-    edits: [quorum('quorum-register', 'same >= this.members.majority', 'true')],
+    edits: [
+      quorum(
+        'versions',
+        'ballot === accepted).length >= majority',
+        'ballot === accepted).length >= 1',
+      ),
+    ],
     world: 'quorum',
     seed: 118,
   },
@@ -207,7 +213,7 @@ export const QUORUM: readonly Mutant[] = [
   {
     name: 'a ballot that was handed over is kept too',
     mistake: 'a process uses the next ballot after it gave it to the new holder',
-    edits: [quorum('quorum-register', 'heir !== undefined || round.promised', 'round.promised')],
+    edits: [quorum('quorum-register', 'isGiven || round.promised', 'round.promised')],
     world: 'quorum',
     seed: 771,
   },

@@ -23,7 +23,7 @@ export const REGISTER: readonly Mutant[] = [
   {
     name: 'a kept state answers',
     mistake: 'a command that changes nothing is answered from the state of the last swap',
-    edits: [proposals('unchanged && kept === undefined && current.settled', 'unchanged')],
+    edits: [proposals('isRead && kept === undefined', 'unchanged')],
     world: 'register',
     rare: true,
     seed: 138,
@@ -118,8 +118,8 @@ export const REGISTER: readonly Mutant[] = [
     mistake: 'a lease counts from the lower bound of the clock of its register',
     edits: [
       proposals(
-        'const { version, time: storeTime, latest = storeTime } = swapped;',
-        'const { version, time: storeTime } = swapped;\n        const latest = storeTime;',
+        'time: storeTime, latest = storeTime, deaf = [] } = swapped;',
+        'time: storeTime, deaf = [] } = swapped;\n        const latest = storeTime;',
       ),
     ],
     world: 'register',

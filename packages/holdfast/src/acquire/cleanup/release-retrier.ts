@@ -193,7 +193,6 @@ export class ReleaseRetrier {
         // rights that were taken away may come back, and memory may become free
         if (isRefusal(error) || failures >= PATIENCE) impatient();
       },
-      // until then, callers wait
       get weak() {
         return isTold;
       },

@@ -78,7 +78,6 @@ export class Conditions implements CorePart {
     const { acquisitions, releaser } = this.#host;
     parked.leave();
     acquisitions.giveUp(acquisition, failures.releasedAsleep(from.key));
-    // no request was sent, so the original lease is released
     if (!ready) releaser.withdraw(from);
   }
 

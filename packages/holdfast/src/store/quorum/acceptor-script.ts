@@ -119,6 +119,10 @@ local function tell(owner, name, mark)
   local proof = redis.sha1hex(secret .. ' ' .. name)
   redis.pcall('PUBLISH', channel, '>' .. mark .. proof .. ' ' .. name)
 end
+local deaf = {}
+local function publish(channel, text)
+  if redis.pcall('PUBLISH', channel, text) == 0 then deaf[#deaf + 1] = channel end
+end
 local function no(more)
   local count, size = string.match(left or '0 0', '^(%d+) (%d+)$')
   count, size = count + 1, size + #more
@@ -169,12 +173,12 @@ if tonumber(ARGV[7]) > tonumber(mark) then
 end
 redis.call('HSET', key, 'p', ARGV[4], 'b', ballot, 'v', ARGV[6], 'o', ARGV[10])
 redis.call('PEXPIRE', key, ARGV[5])
-if ARGV[8] ~= '' then redis.pcall('PUBLISH', ARGV[8], ballot .. ' ' .. ARGV[9] .. ARGV[6]) end
-for i = 12, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
-if ARGV[8] == '' then return { 'yes', t[1], t[2], '', '', mark, take(left) } end
+if ARGV[8] ~= '' then publish(ARGV[8], ballot .. ' ' .. ARGV[9] .. ARGV[6]) end
+for i = 12, #ARGV, 2 do publish(ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
+if ARGV[8] == '' then return { 'yes', t[1], t[2], '', '', mark, take(left), deaf } end
 if left then
   local till = tonumber(string.match(redis.call('HGET', key, 'l1'), '^%["[^"]*",(%d+)') or 0)
   tell(ARGV[10], ARGV[11], till < now + ${OLD_UNTIL} and '!' or '')
 end
-return { 'yes', t[1], t[2], '', '', mark, '' }
+return { 'yes', t[1], t[2], '', '', mark, '', deaf }
 `;

@@ -35,6 +35,8 @@ export interface Promised extends Accepted {
   readonly mark: number;
   /** Commands left for the process that asks; the server then forgets them. */
   readonly left: string;
+  /** The channels of an accepted proposal's messages to which no client was subscribed. */
+  readonly deaf?: readonly string[] | undefined;
 }
 
 export interface Asker {

@@ -110,6 +110,21 @@ export class Count {
   }
 }
 
+export interface Made {
+  readonly version: string;
+  readonly deaf: readonly string[];
+}
+
+export const isMade = (one: Made | Round): one is Made => 'version' in one;
+
+/** Channels on which no process hears a majority of the servers that published a change. */
+export function deafAt(votes: Round['agreed'], majority: number): readonly string[] {
+  const deaf = votes.flatMap((vote) => vote.deaf ?? []);
+  const servers = (channel: string): number =>
+    votes.filter((vote) => vote.deaf?.includes(channel)).length;
+  return [...new Set(deaf)].filter((channel) => servers(channel) >= majority);
+}
+
 export function chosen(
   votes: Round['agreed'],
   majority: number,

@@ -16,7 +16,6 @@ const PROBE_MS = 1000;
 
 export type Trouble =
   | { readonly kind: 'promised' }
-  /** `until`: when it may vote again. */
   | { readonly kind: 'unmarked'; readonly until: Micros | undefined }
   | { readonly kind: 'guarded'; readonly until: Micros }
   | { readonly kind: 'late' }
@@ -137,7 +136,7 @@ export class Member {
     });
   }
 
-  /** Asks the server about itself; `undefined` without an answer in time. */
+  /** `undefined` without an answer in time. */
   async look(terms: GuardTerms): Promise<ServerStatus | undefined> {
     let answered: ServerStatus | undefined;
     const seen = async (acceptor: Acceptor): Promise<Vote> => {

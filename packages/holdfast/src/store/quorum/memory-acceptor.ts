@@ -42,7 +42,6 @@ interface Marker {
   readonly keeps: Micros;
   readonly mark: number;
   readonly partial: boolean;
-  /** Until when the server does not vote for a key. */
   readonly unknown: ReadonlyMap<string, Micros>;
   readonly long: ReadonlyMap<string, Micros>;
 }
@@ -188,8 +187,8 @@ export class MemoryAcceptor implements Acceptor {
     const marker = this.#voter(key, time, now);
     if ('status' in marker) return marker;
     const entry = this.#entry(key, time);
-    const yes = (mark: number, left: string): Vote => {
-      return { status: 'yes', time, ballot: '', value: '', mark, left };
+    const yes = (mark: number, left: string, deaf: readonly string[] = []): Vote => {
+      return { status: 'yes', time, ballot: '', value: '', mark, left, deaf };
     };
     if (entry.ballot === ballot) return yes(marker.mark, '');
     if (entry.promised > ballot) return this.#keep(key, entry, time);
@@ -199,12 +198,13 @@ export class MemoryAcceptor implements Acceptor {
     this.#server.entries.set(key, { promised: next, owner, left, ballot, value, expires });
     const noted = this.#noted(marker, key, proposal);
     if (noted !== marker) this.#server.markers.set(this.#prefix, noted);
-    if (handOver !== undefined) {
-      this.#publish({ ...handOver, text: `${ballot} ${handOver.text}${value}` });
+    const first = handOver && { ...handOver, text: `${handOver.text}${value}` };
+    const deaf: string[] = [];
+    for (const { channel, text } of first === undefined ? messages : [first, ...messages]) {
+      if (!this.#publish({ channel, text: `${ballot} ${text}` })) deaf.push(channel);
     }
-    for (const { channel, text } of messages) this.#publish({ channel, text: `${ballot} ${text}` });
     if (left[0] !== undefined) this.#tell(owner, key, isOld(left[0], now));
-    return yes(noted.mark, handOver === undefined ? entry.left.join('\n') : '');
+    return yes(noted.mark, handOver === undefined ? entry.left.join('\n') : '', deaf);
   }
 
   #noted(marker: Marker, key: string, { keep, now, fence }: Proposal): Marker {
@@ -223,10 +223,10 @@ export class MemoryAcceptor implements Acceptor {
     this.#publish(message);
   }
 
-  #publish({ channel, text }: Message): void {
-    for (const listener of this.#server.listeners.get(channel) ?? []) {
-      queueMicrotask(() => listener.message(text));
-    }
+  #publish({ channel, text }: Message): boolean {
+    const listeners = this.#server.listeners.get(channel) ?? new Set();
+    for (const listener of listeners) queueMicrotask(() => listener.message(text));
+    return listeners.size > 0;
   }
 
   async check({ durable, decision, long = false }: GuardTerms): Promise<ServerStatus> {

@@ -17,14 +17,15 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
-import type { Leaving, PeerChange, PeerRegister, PeerVersioned, Taken } from '../register/peers.js';
 import type {
-  Message,
-  MessageListener,
-  Scanned,
-  Swapped,
-  Versioned,
-} from '../register/register.js';
+  Leaving,
+  PeerChange,
+  PeerRegister,
+  PeerSwapped,
+  PeerVersioned,
+  Taken,
+} from '../register/peers.js';
+import type { Message, MessageListener, Scanned, Versioned } from '../register/register.js';
 import {
   type Acceptor,
   type Asker,
@@ -39,13 +40,12 @@ import { Connections } from './connections.js';
 import {
   changed,
   decodeRecord,
-  EMPTY,
   encodeRecord,
   follows,
   type Peer,
   type QuorumRecord,
 } from './record.js';
-import { chosen, type Round } from './count.js';
+import { chosen, deafAt, isMade, type Made, type Round } from './count.js';
 import { type Delivery, deliveryOf } from './delivery.js';
 import { Healing } from './healing.js';
 import { Members, type MembersOptions, type Send } from './members.js';
@@ -53,7 +53,7 @@ import { keysOf } from './keys.js';
 import { QuorumChannel } from './quorum-channel.js';
 import { type LeavingTerms, NO_LETTERS } from './letters.js';
 import { type Handed, handedOf, handOverOf, QuorumPeers } from './quorum-peers.js';
-import { type Open, Recent, Versions } from './versions.js';
+import { type Open, openOf, Recent, Versions } from './versions.js';
 
 /** Servers keep a record this much longer than the state. */
 const MARGIN: Micros = 1_000_000;
@@ -197,7 +197,7 @@ export class QuorumRegister implements PeerRegister {
     throw new StoreFailure(message, 'transient', undefined);
   }
 
-  async swap(key: string, version: string, change: PeerChange): Promise<Swapped> {
+  async swap(key: string, version: string, change: PeerChange): Promise<PeerSwapped> {
     const open = this.#versions.take(key, version);
     if (open === undefined) return false;
     const began = this.#clock.now();
@@ -208,7 +208,7 @@ export class QuorumRegister implements PeerRegister {
     const delivery = deliveryOf(record, change, new Set(this.#listeners.keys()));
     const grows = change.renews !== true && open.base.state.length < state.length;
     const made = await this.#accept(key, version, record, { ...delivery, grows });
-    if (typeof made !== 'string') {
+    if (!isMade(made)) {
       if (!made.open && made.agreed.length === 0) {
         if (made.promised === undefined) throw this.members.tooFew(0);
         return false;
@@ -217,7 +217,7 @@ export class QuorumRegister implements PeerRegister {
     }
     for (const { channel, text } of messages) this.#listeners.get(channel)?.message(text);
     // others may have changed the state since, so the next swap needs a read
-    return { version: typeof made === 'string' ? made : '', ...this.#times(began) };
+    return { ...(isMade(made) ? made : { version: '' }), ...this.#times(began) };
   }
 
   /**
@@ -302,7 +302,7 @@ export class QuorumRegister implements PeerRegister {
     // left commands are not applied here as well
     if (round.kept) return { kept: true };
     if (agreed.length >= this.members.majority) {
-      return this.#versions.put(key, this.#openOf(ballot, round));
+      return this.#versions.put(key, openOf(ballot, agreed, this.members.majority));
     }
     if (promised === undefined) throw this.members.tooFew(agreed.length);
     this.#ballots.pass(promised);
@@ -312,27 +312,13 @@ export class QuorumRegister implements PeerRegister {
     return { kept: vote?.status === 'no' && vote.kept };
   }
 
-  #openOf(version: string, { agreed }: Round): Open {
-    let best: Extract<Vote, { status: 'yes' }> | undefined;
-    for (const vote of agreed) if (vote.ballot > (best?.ballot ?? '')) best = vote;
-    const mark = Math.max(...agreed.map((vote) => vote.mark));
-    if (best === undefined) {
-      return { version, base: EMPTY, accepted: '', again: [], settled: true, mark };
-    }
-    const same = agreed.filter(({ ballot }) => ballot === best.ballot).length;
-    const settled = same >= this.members.majority;
-    const base = decodeRecord(best.value);
-    const again = settled ? [] : base.messages;
-    return { version, base, accepted: best.ballot, again, settled, mark };
-  }
-
-  /** Resolves to the next version, or to the failed round. */
+  /** Resolves to the failed round if no majority accepted. */
   async #accept(
     key: string,
     ballot: string,
     record: QuorumRecord,
     { messages, heir, grows = false, rests = false }: Delivery = { messages: record.messages },
-  ): Promise<string | Round> {
+  ): Promise<Made | Round> {
     const next = this.#ballots.next();
     const value = encodeRecord(record);
     const handed = { key, next, value };
@@ -354,11 +340,14 @@ export class QuorumRegister implements PeerRegister {
     if (round.agreed.length < this.members.majority) return round;
     const healing = { members: round.spared, proposal: (now: Micros) => proposal(now, []) };
     this.#healing.add(key, { ...healing, vote: late });
+    const deaf = deafAt(round.agreed, this.members.majority);
+    // an heir that hears no majority cannot use the next ballot
+    const isGiven = heir !== undefined && !deaf.includes(heir[0]);
     // the next ballot is given away, or smaller than a promise: read first
-    if (heir !== undefined || round.promised !== undefined) return '';
+    if (isGiven || round.promised !== undefined) return { version: '', deaf };
     const settled = { accepted: ballot, again: [], settled: true, mark: 0 };
     this.#versions.put(key, { version: next, base: record, ...settled });
-    return next;
+    return { version: next, deaf };
   }
 
   /** A refusal after the round's end tells that the next swap would be refused, too. */
@@ -381,7 +370,7 @@ export class QuorumRegister implements PeerRegister {
       if (!settled || accepted < origin) {
         const completed = await this.#accept(key, version, found);
         this.#versions.drop(key);
-        if (typeof completed !== 'string') continue;
+        if (!isMade(completed)) continue;
       }
       if (found.origins.includes(origin)) return true;
       if (follows(found, base)) return false;

@@ -158,11 +158,12 @@ function voteOf(raw: unknown): Vote {
   }
   const [status = '', seconds = '', rest = '', ...words] = raw as string[];
   const [first = '', second = '', mark, left = ''] = words;
+  const deaf = words[4] as unknown as readonly string[] | undefined;
   const time = micros(seconds, rest);
   if (status === 'unmarked') return { status };
   if (status === 'no') return { status, time, promised: first, kept: second !== '' };
   if (status === 'guarded') return { status, time, until: Number(first) };
-  return { status: 'yes', time, ballot: first, value: second, mark: Number(mark), left };
+  return { status: 'yes', time, ballot: first, value: second, mark: Number(mark), left, deaf };
 }
 
 function statusOf(raw: unknown, keyPrefix: string): ServerStatus {

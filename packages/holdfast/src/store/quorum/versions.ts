@@ -1,6 +1,7 @@
 /** The versions that a process may use for a swap, and the ballots that it knows of a key. */
 import type { Message } from '../register/register.js';
-import type { QuorumRecord } from './record.js';
+import type { Round } from './count.js';
+import { decodeRecord, EMPTY, type QuorumRecord } from './record.js';
 
 const KEYS_MAX = 2000;
 
@@ -13,6 +14,20 @@ export interface Open {
   readonly settled: boolean;
   /** The greatest fence of any key at the majority; 0: no read was made. */
   readonly mark: number;
+}
+
+/** What the promises of a majority show. */
+export function openOf(version: string, promises: Round['agreed'], majority: number): Open {
+  let best: Round['agreed'][number] | undefined;
+  for (const vote of promises) if (vote.ballot > (best?.ballot ?? '')) best = vote;
+  const mark = Math.max(...promises.map((vote) => vote.mark));
+  if (best === undefined) {
+    return { version, base: EMPTY, accepted: '', again: [], settled: true, mark };
+  }
+  const { ballot: accepted, value } = best;
+  const settled = promises.filter(({ ballot }) => ballot === accepted).length >= majority;
+  const base = decodeRecord(value);
+  return { version, base, accepted, again: settled ? [] : base.messages, settled, mark };
 }
 
 /** Drops the entry set longest ago. */

@@ -16,7 +16,7 @@ export function checkedVersioned<V extends Versioned>(answer: V): V {
 }
 
 /** Throws a `StoreFailure`: the swap may have taken effect. */
-export function checkedSwapped(answer: Swapped): Swapped {
+export function checkedSwapped<S extends Swapped>(answer: S): S {
   if (answer === false) return answer;
   if (typeof answer !== 'object' || answer === null) {
     throw wrong('swap', 'an object or false', answer);

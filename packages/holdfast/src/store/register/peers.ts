@@ -2,6 +2,11 @@
 import type { Micros } from '../../engine/commands.js';
 import type { Change, Message, Register, Swapped, Versioned } from './register.js';
 
+/** `deaf`: channels of the messages on which no process heard this change. */
+export type PeerSwapped =
+  | (Exclude<Swapped, false> & { readonly deaf?: readonly string[] | undefined })
+  | false;
+
 export interface PeerVersioned extends Versioned {
   /**
    * False if the state is not final until a swap succeeds: an interrupted swap of another process
@@ -101,5 +106,5 @@ export interface PeerRegister extends Register {
    */
   look?(key: string): Promise<Versioned>;
 
-  swap(key: string, version: string, change: PeerChange): Promise<Swapped>;
+  swap(key: string, version: string, change: PeerChange): Promise<PeerSwapped>;
 }

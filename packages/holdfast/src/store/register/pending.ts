@@ -16,6 +16,8 @@ export interface Pending {
   readonly command: KeyCommand;
   /** Set if another process left the command here. */
   readonly errand?: Errand | undefined;
+  /** See `unheard.ts`. */
+  readonly unheard?: { readonly id: string; readonly version: string } | undefined;
   /** How often another process was in its way, or did not apply it. */
   tries?: number;
   readonly resolve: (reply: KeyReply) => void;
@@ -54,15 +56,22 @@ export function hindered(batch: readonly Pending[]): void {
   for (const one of batch) one.tries = (one.tries ?? 0) + 1;
 }
 
+/** A command is about the acquisition. */
+export function isNamed(id: string, batch: readonly Pending[]): boolean {
+  const text = JSON.stringify(id);
+  return batch.some((one) => !one.unheard && JSON.stringify(one.command).includes(text));
+}
+
 /**
- * Drops commands that other processes left here, and repeat themselves by `latest`. Returns how
- * many of the first `count`.
+ * Drops commands that other processes left here, and repeat themselves by `latest`, and those of
+ * `unheard.ts` for another state. Returns how many of the first `count`.
  */
-export function dropLate(batch: Pending[], count: number, latest: Micros): number {
+export function dropLate(batch: Pending[], count: number, latest: Micros, current: string): number {
   let dropped = 0;
   for (let at = batch.length - 1; at >= 0; at--) {
-    const { errand } = batch[at] as Pending;
-    if (errand === undefined || errand.until >= latest) continue;
+    const { errand, unheard } = batch[at] as Pending;
+    const isOld = unheard && (unheard.version !== current || isNamed(unheard.id, batch));
+    if (isOld !== true && (errand === undefined || errand.until >= latest)) continue;
     batch.splice(at, 1);
     if (at < count) dropped += 1;
   }

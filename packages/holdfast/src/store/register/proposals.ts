@@ -43,6 +43,7 @@ import { heldUntil, KEEP_MS, keepMsFor } from './keeping.js';
 import { boundsOf, latestOf } from './known-time.js';
 import type { Turns } from './turns.js';
 import { Unchanging } from './unchanging.js';
+import { tellsGrant, unheard } from './unheard.js';
 import { encode, fenceOf, forgetAt } from './state-codec.js';
 
 const BATCH_MAX = 2000;
@@ -251,7 +252,7 @@ export class Proposals {
       }
       const isInDoubt = kept === undefined && current.inDoubt === true;
       const latest = isInDoubt ? Infinity : this.#parts.register.peers?.latest();
-      asked -= dropLate(batch, asked, latest ?? 0);
+      asked -= dropLate(batch, asked, latest ?? 0, current.version);
       if (batch.length === 0) {
         this.#current = current;
         return undefined;
@@ -261,13 +262,15 @@ export class Proposals {
       // the answer to another process travels with a change
       const isAwaited = batch.every(({ errand }) => errand === undefined);
       const unchanged = isAwaited && applied.body === current.body && applied.pushes.length === 0;
-      if (unchanged && kept === undefined && current.settled) {
+      const isRead =
+        unchanged && current.settled && !(this.#parts.register.peers && tellsGrant(applied));
+      if (isRead && kept === undefined) {
         this.#current = current;
         this.#pending.unshift(...batch.splice(asked));
         answerAll(batch, applied, current.latest);
         return undefined;
       }
-      if (unchanged && current.settled) continue;
+      if (isRead) continue;
       isOwner = kept !== undefined;
       // a kept version is often out of date, unless processes hand it over
       const isLikely = !kept || kept.handedOver || this.#parts.register.peers !== undefined;
@@ -293,7 +296,8 @@ export class Proposals {
       if (command.op === 'poll') return (resource?.processes.all.size ?? 0) > 1;
       return command.op === 'renew' && resource?.hasLease(command.id) === false;
     });
-    return isBehind ? undefined : kept;
+    const isBound = batch.some((one) => one.unheard !== undefined);
+    return isBehind && !isBound ? undefined : kept;
   }
 
   #kept(keepMs = KEEP_MS): Current | undefined {
@@ -369,7 +373,8 @@ export class Proposals {
     const swapped = checkedSwapped(await swapping);
     if (swapped === false) return false;
     if (this.#pending.length === 0) this.#tellWriters();
-    const { version, time: storeTime, latest = storeTime } = swapped;
+    const { version, time: storeTime, latest = storeTime, deaf = [] } = swapped;
+    if (deaf.length > 0) this.#pending.push(...unheard(this.#key, batch, pushes, deaf, version));
     if (version !== '') {
       const known = { storeTime, latest, askedAt, knownAt: clock.now() };
       this.#current = new Current({ engine, body, time }, version, known, fences);

@@ -1,7 +1,7 @@
 /** Reads and swaps of one turn are one `readMany` and one `swapMany`. None waits for another. */
 import { Collector } from './collector.js';
-import type { PeerChange, PeerRegister, PeerVersioned } from './peers.js';
-import type { Swap, Swapped } from './register.js';
+import type { PeerChange, PeerRegister, PeerSwapped, PeerVersioned } from './peers.js';
+import type { Swap } from './register.js';
 
 export interface Turns extends Pick<PeerRegister, 'read' | 'swap'> {
   /** As `read`, if the register cannot overtake. */
@@ -10,7 +10,7 @@ export interface Turns extends Pick<PeerRegister, 'read' | 'swap'> {
 
 export function turnsOf(register: PeerRegister): Turns {
   const read = (key: string): Promise<PeerVersioned> => register.read(key);
-  const swap = ({ key, version, change }: Swap): Promise<Swapped> =>
+  const swap = ({ key, version, change }: Swap): Promise<PeerSwapped> =>
     register.swap(key, version, change as PeerChange);
   const reads =
     register.readMany && collect(read, async (keys) => (await register.readMany?.(keys)) ?? []);

@@ -29,7 +29,7 @@ it('commands whose time may be over are dropped, and those in front of a place c
   const own: Pending = { command, ...UNAWAITED };
   const [late, early, behind] = [left(99), left(100), left(98)];
   const batch = [late, own, early, behind];
-  expect(dropLate(batch, 3, 100)).toBe(1);
+  expect(dropLate(batch, 3, 100, 'v')).toBe(1);
   expect(batch).toEqual([own, early]);
 });
 
