@@ -86,6 +86,8 @@ export interface Release {
    * others pass. Default: false.
    */
   readonly unhurried?: boolean;
+  /** Its process does not know the lease: its signal goes to the next. On registers. */
+  readonly unheard?: boolean;
   readonly retention: number;
 }
 

@@ -233,7 +233,7 @@ function release(
   if (holder === undefined) {
     status = withdraw(resource, id) ? 'dequeued' : 'absent';
   } else {
-    status = resource.leave(holder, id) ? 'freed' : 'kept';
+    status = resource.leave(holder, id, wanted.unheard !== true) ? 'freed' : 'kept';
     if (status === 'freed' && wanted.unpassed === true) resource.takeBackFences(holder);
   }
   serve(resource, context, '');

@@ -222,7 +222,11 @@ export class Resource {
     this.latest = Math.max(this.latest, holder.expires);
   }
 
-  leave(holder: Holder, id: string): boolean {
+  leave(holder: Holder, id: string, isHeard = true): boolean {
+    if (!isHeard && holder.signalled !== '') {
+      this.unconsumedSignals.push(holder.signalled);
+      holder.signalled = '';
+    }
     holder.holds.delete(id);
     if (holder.owner !== '') this.holds.delete(id);
     if (holder.holds.size > 0) {

@@ -2,10 +2,21 @@
 import { type Server, startServer, until } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/store/clients/detect.js';
-import type { ServerStatus } from '../../src/store/quorum/acceptor.js';
+import type { Proposal, ServerStatus } from '../../src/store/quorum/acceptor.js';
 import { RedisAcceptor } from '../../src/store/quorum/redis-acceptor.js';
 import { openClient } from '../support/backends.js';
 import { freshKey } from '../suites/helpers.js';
+
+const toNobody: Proposal = {
+  ...{
+    ballot: '1'.padStart(28, '0'),
+    next: '2'.padStart(28, '0'),
+    now: 0,
+    value: '',
+    keep: 60_000,
+  },
+  ...{ fence: 0, grows: true, messages: [{ channel: 'nobody', text: 'to nobody' }] },
+};
 
 async function replicate(replica: Server, master: Server): Promise<void> {
   await replica.command('REPLICAOF', master.host, master.port);
@@ -48,6 +59,9 @@ describe.each(['redis', 'valkey'] as const)('a member on %s', (name) => {
     const { boot, votesFrom } = await check();
     expect(boot).not.toBe(before);
     expect(votesFrom).toBe(0);
+    acceptor.boot = boot;
+    // a client may listen at the replica
+    expect(await acceptor.accept(freshKey(), toNobody)).toMatchObject({ status: 'yes', deaf: [] });
     await other.command('REPLICAOF', 'NO', 'ONE');
   });
 

@@ -196,4 +196,16 @@ export const CONTENDERS: readonly Mutant[] = [
     'the answer to a command tells a grant that the next change ends',
     ['store/register/unheard.js', ' || isNamed(push.id, batch)', ''],
   ),
+  testedBy(
+    'unit/store/unheard.test.ts: its signal goes to the next',
+    'the signal of an unheard grant is consumed',
+    'a signal is lost with the process that it woke',
+    ['engine/engine.js', 'wanted.unheard !== true', 'true'],
+  ),
+  testedBy(
+    'server/quorum.replicas.test.ts: keeps its memory if it gets a replica',
+    'listeners at a replica are deaf',
+    'a waiter that listens at a replica of a member loses its lease',
+    ['store/quorum/acceptor-script.js', '== 0 and counts then', '== 0 then'],
+  ),
 ];

@@ -107,8 +107,9 @@ end
 local key, ballot, now = KEYS[1], ARGV[2], tonumber(ARGV[3])
 local marker = redis.call('HMGET', KEYS[2], 'r', 'v', 'k', 'f', 'u:' .. key, 'p')
 local from, mark = marker[2], marker[4] or '0'
-if not from or boot ~= marker[1] or not string.find(redis.call('INFO', 'replication'),
-  'master_replid:' .. marker[1], 1, true) then return { 'unmarked' } end
+local info = redis.call('INFO', 'replication')
+if not from or boot ~= marker[1] or not string.find(info, 'master_replid:' .. marker[1], 1, true)
+  then return { 'unmarked' } end
 if marker[5] and tonumber(marker[5]) > tonumber(from) then from = marker[5] end
 if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end
 local r = redis.call('HMGET', key, 'p', 'b', 'o', 'n')
@@ -119,9 +120,11 @@ local function tell(owner, name, mark)
   local proof = redis.sha1hex(secret .. ' ' .. name)
   redis.pcall('PUBLISH', channel, '>' .. mark .. proof .. ' ' .. name)
 end
+-- listeners at replicas are not counted, and hear it later
+local counts = string.find(info, 'repl_backlog_active:0', 1, true)
 local deaf = {}
 local function publish(channel, text)
-  if redis.pcall('PUBLISH', channel, text) == 0 then deaf[#deaf + 1] = channel end
+  if redis.pcall('PUBLISH', channel, text) == 0 and counts then deaf[#deaf + 1] = channel end
 end
 local function no(more)
   local count, size = string.match(left or '0 0', '^(%d+) (%d+)$')

@@ -35,7 +35,7 @@ export interface Promised extends Accepted {
   readonly mark: number;
   /** Commands left for the process that asks; the server then forgets them. */
   readonly left: string;
-  /** The channels of an accepted proposal's messages to which no client was subscribed. */
+  /** Channels of the messages to which no client was subscribed. */
   readonly deaf?: readonly string[] | undefined;
 }
 

@@ -117,7 +117,7 @@ export interface Made {
 
 export const isMade = (one: Made | Round): one is Made => 'version' in one;
 
-/** Channels on which no process hears a majority of the servers that published a change. */
+/** Channels on which no process hears a majority of the servers. */
 export function deafAt(votes: Round['agreed'], majority: number): readonly string[] {
   const deaf = votes.flatMap((vote) => vote.deaf ?? []);
   const servers = (channel: string): number =>

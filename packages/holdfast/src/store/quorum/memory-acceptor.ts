@@ -187,7 +187,7 @@ export class MemoryAcceptor implements Acceptor {
     const marker = this.#voter(key, time, now);
     if ('status' in marker) return marker;
     const entry = this.#entry(key, time);
-    const yes = (mark: number, left: string, deaf: readonly string[] = []): Vote => {
+    const yes = (mark: number, left: string, deaf?: readonly string[]): Vote => {
       return { status: 'yes', time, ballot: '', value: '', mark, left, deaf };
     };
     if (entry.ballot === ballot) return yes(marker.mark, '');

@@ -312,7 +312,7 @@ export class QuorumRegister implements PeerRegister {
     return { kept: vote?.status === 'no' && vote.kept };
   }
 
-  /** Resolves to the failed round if no majority accepted. */
+  /** The failed round without a majority. */
   async #accept(
     key: string,
     ballot: string,

@@ -2,7 +2,7 @@
 import type { Micros } from '../../engine/commands.js';
 import type { Change, Message, Register, Swapped, Versioned } from './register.js';
 
-/** `deaf`: channels of the messages on which no process heard this change. */
+/** `deaf`: channels on which no process heard it. */
 export type PeerSwapped =
   | (Exclude<Swapped, false> & { readonly deaf?: readonly string[] | undefined })
   | false;

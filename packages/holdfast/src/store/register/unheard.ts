@@ -24,7 +24,7 @@ export function unheard(
   return pushes.flatMap(({ channel, push }) => {
     if (!isGrant(push) || !deaf.includes(channel) || isNamed(push.id, batch)) return [];
     const { id } = push;
-    const command = { op: 'release', key, id, retention } as const;
+    const command = { op: 'release', key, id, unheard: true, retention } as const;
     return [{ command, unheard: { id, version }, ...UNAWAITED }];
   });
 }

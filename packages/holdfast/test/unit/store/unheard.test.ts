@@ -1,6 +1,7 @@
 /** Which grants the next change ends, and which it leaves. */
 import { expect, it } from 'vitest';
-import type { KeyCommand } from '../../../src/engine/commands.js';
+import type { KeyCommand, Push } from '../../../src/engine/commands.js';
+import { Engine } from '../../../src/engine/engine.js';
 import type { Addressed } from '../../../src/engine/serve.js';
 import { dropLate, type Pending, UNAWAITED } from '../../../src/store/register/pending.js';
 import { unheard } from '../../../src/store/register/unheard.js';
@@ -18,7 +19,7 @@ const pushes = [grant('own.1', 'deaf'), grant('third.1', 'heard')];
 it('ends a grant whose channel is deaf, and no other', () => {
   const ended = unheard('k', [release], pushes, ['deaf', 'strange'], 'v1');
   expect(ended.map(({ command }) => command)).toEqual([
-    { op: 'release', key: 'k', id: 'own.1', retention },
+    { op: 'release', key: 'k', id: 'own.1', unheard: true, retention },
   ]);
   expect(unheard('k', [release], pushes, ['strange'], 'v1')).toEqual([]);
 });
@@ -36,4 +37,39 @@ it('leaves it if another change came first, or its process asks meanwhile', () =
   expect(kept('v1', [release])).toBe(1);
   expect(kept('v2', [release])).toBe(0);
   expect(kept('v1', [poll])).toBe(0);
+});
+
+it.each([true, false])('its signal goes to the next if it was not heard: %s', (isUnheard) => {
+  const engine = new Engine(() => 1, 0);
+  const common = { key: 'k', ttl: 30_000, claim: 1000, fair: false, token: 't', meta: '' };
+  const terms = { ...common, patience: 60_000, retention };
+  const asked = { owner: '', weight: 1, kind: 'mutex', capacity: 1, maxQueue: 10 } as const;
+  const waits = { condition: 'c', want: 'signal', maxParked: 10 } as const;
+  let now = 1e15;
+  const send = (command: KeyCommand): Push[] =>
+    engine.apply(command, (now += 1000)).pushes.map(({ push }) => push);
+  const acquire = (id: string): Push[] =>
+    send({
+      op: 'acquire',
+      id,
+      channel: id,
+      handOffs: 0,
+      queue: true,
+      ticket: 0,
+      ...terms,
+      ...asked,
+    });
+  for (const name of ['first', 'second']) {
+    acquire(name);
+    send({ op: 'park', id: name, as: `${name}.1`, channel: name, ...terms, ...waits });
+  }
+  acquire('third');
+  send({ op: 'signal', key: 'k', id: 'third', condition: 'c', count: 1, seq: 1, retention });
+  const granted = send({ op: 'release', key: 'k', id: 'third', retention });
+  expect(granted).toMatchObject([{ kind: 'grant', id: 'first.1' }]);
+  const ended = { op: 'release', key: 'k', id: 'first.1', retention } as const;
+  const woken = send(isUnheard ? { ...ended, unheard: true } : ended);
+  expect(woken.map((push) => 'id' in push && push.id)).toEqual(
+    isUnheard ? ['second.1', 'second.1'] : [],
+  );
 });
