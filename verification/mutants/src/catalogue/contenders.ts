@@ -178,12 +178,15 @@ export const CONTENDERS: readonly Mutant[] = [
     'the lease of a waiter that asked meanwhile is ended under it',
     ['store/register/pending.js', 'unheard.version !== current || ', ''],
   ),
-  testedBy(
-    'unit/quorum-dead-waiters.test.ts: a majority of the servers has its subscription',
-    'one deaf server ends a grant',
-    'a waiter that a majority reached loses its lease',
-    ['store/quorum/count.js', 'servers(channel) >= majority', 'true'],
-  ),
+  {
+    name: 'one deaf server ends a grant',
+    mistake: 'a waiter that a majority reached loses its lease',
+    edits: [
+      { file: 'store/quorum/count.js', find: 'servers(channel) >= majority', replace: 'true' },
+    ],
+    world: 'quorum',
+    seed: 7,
+  },
   testedBy(
     'unit/quorum-dead-waiters.test.ts: one server has accepted the change',
     'a read tells a grant',

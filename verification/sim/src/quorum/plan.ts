@@ -38,10 +38,14 @@ export interface QuorumPlan {
   readonly absent: number;
   /** A server saves a snapshot before each fault. */
   readonly saves: boolean;
+  /** Servers end subscriptions of living processes, and those of crashed ones at once. */
+  readonly deaf: boolean;
   /** Nothing is lost and nothing fails: the order of the calls is judged. */
   readonly orderly: boolean;
 }
 
+/** The last digit of the seeds whose plans lose subscriptions. The known seeds end with others. */
+const DEAF_DIGIT = 7;
 /** The longest pause of tasks in plans that are long enough for a server to vote again. */
 const SLOW_MS = 4000;
 
@@ -101,6 +105,7 @@ function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
     claimWindow: Math.min(200, ttl / 2),
     localHandOffs: random.pick([0, 4, 100]),
     saves: random.chance(0.5),
+    deaf: seed % 10 === DEAF_DIGIT,
     orderly: false,
     absent: mute && random.chance(0.2) ? random.whole(1000, 8000) : 0,
   };

@@ -38,6 +38,8 @@ const STALE_MS = 15;
 const PREFIXES = ['holdfast:', 'neighbour:'] as const;
 /** A clock that is wrong all the time is off by this much, in ms, at most. */
 const OFF_MS = 86_400_000;
+/** The longest time without a subscription of a living process, in ms. */
+const DEAF_MS = 1000;
 /** The longest time for which a server may not vote for a key because of the records of it. */
 const RECORD_MS = 800_000;
 
@@ -63,11 +65,14 @@ export class QuorumWorld {
   #began = false;
   /** The server whose clock steps. */
   readonly #stepping: Node;
+  readonly #links = new Map<Client, Link[]>();
+  readonly #deafness: Random;
 
   constructor(plan: QuorumPlan, library: QuorumLibrary) {
     this.plan = plan;
     this.#library = library;
     this.random = new Random(`quorum ${plan.seed}`).fork('world');
+    this.#deafness = new Random(`deaf ${plan.seed}`);
     this.chosen = new Chosen(library, plan.servers, (text) => this.report('fork', text));
     const rates = this.random.fork('rates');
     this.nodes = Array.from({ length: plan.servers }, (_, at) => {
@@ -106,11 +111,15 @@ export class QuorumWorld {
     const random = this.random.fork(name);
     const machine = new Machine(name, 1 + random.between(-4e-3, 4e-3), 1e6 * random.next(), EPOCH);
     const process = new Process(name, machine, scheduler, random.fork('timers'));
-    const linksTo = (marker: string): Link[] =>
-      this.nodes.map((node, at) => {
+    const links: Link[] = [];
+    const linksTo = (marker: string): Link[] => {
+      const made = this.nodes.map((node, at) => {
         const line = new Line(node, process, scheduler, random.fork(at), plan.network);
         return new Link([node, marker], line);
       });
+      links.push(...made);
+      return made;
+    };
     const draws = random.fork('draws');
     const fraction = (): number => draws.next();
     const parts = {
@@ -126,6 +135,7 @@ export class QuorumWorld {
     });
     const client = { process, holdfast, prefix };
     this.clients.push(client);
+    this.#links.set(client, links);
     return client;
   }
 
@@ -135,6 +145,20 @@ export class QuorumWorld {
     this.clients = this.clients.filter((one) => one !== client);
     this.leases.crashed(client);
     this.counts.crashes += 1;
+    if (this.plan.deaf) for (const link of this.#links.get(client) ?? []) link.lose(true);
+    this.#links.delete(client);
+  }
+
+  /** Servers end the subscriptions of a process, for a moment. */
+  #deafen(client: Client): void {
+    const lost = (this.#links.get(client) ?? []).filter(() => this.#deafness.chance(0.7));
+    for (const link of lost) {
+      link.lose(false);
+      const again = (): void => {
+        if (this.#links.has(client)) void link.hearAgain();
+      };
+      this.scheduler.after(this.#deafness.spread(1, DEAF_MS), again);
+    }
   }
 
   /** At the end, no process has a lease or a place in a queue. */
@@ -175,6 +199,7 @@ export class QuorumWorld {
     const client = random.pick(this.clients);
     const node = random.pick(nodes);
     if (plan.saves) random.pick(nodes).server.save();
+    if (plan.deaf) for (const one of this.clients) this.#deafen(one);
     const kind = random.next();
     if (kind < 0.1) return this.#disturb(client);
     if (kind < 0.2) return this.#step();
