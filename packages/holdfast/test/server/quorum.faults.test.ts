@@ -333,8 +333,7 @@ describe('the script and the acceptor in memory', () => {
       const status = await one.check({ durable: false, long: true });
       expect(status).toMatchObject({ votesFrom: 60_000, mark: 5e6, long, partial: true });
     }
-    const messages = [{ channel: 'nobody', text: 'not heard' }];
-    const value = { next: '8', value: 'v', messages, fence: 1, grows: true };
+    const value = { next: '8', value: 'v', messages: [], fence: 1, grows: true };
     const accepts = (key: string, ballot: string, keep: number): Promise<void> => {
       const proposal = { ...value, ballot, now: 60_000, keep };
       return compare((one) => one.accept(key, proposal));

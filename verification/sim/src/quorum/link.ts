@@ -9,7 +9,7 @@ export class Link implements Acceptor {
   readonly label = 'simulated';
   readonly #server: Acceptor;
   readonly #line: Line;
-  readonly #open = new Map<string, { listener: Listener; close(): Promise<void> }>();
+  readonly #open = new Map<string, { listener: Listener; close: () => Promise<void> }>();
   #isLost = false;
 
   constructor([node, marker]: readonly [Node, MarkerName], line: Line) {
@@ -51,8 +51,8 @@ export class Link implements Acceptor {
     const message = (text: string): void => this.#line.deliver(() => listener.message(text));
     const up = (): void => listener.up();
     const down = (): void => listener.down();
-    const { close } = await this.#server.subscribe(channel, { message, up, down });
-    this.#open.set(channel, { listener, close });
+    const opened = await this.#server.subscribe(channel, { message, up, down });
+    this.#open.set(channel, { listener, close: () => opened.close() });
   }
 
   /** The server ends the subscriptions, and the process learns it unless it has crashed. */
