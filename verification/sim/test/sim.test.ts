@@ -98,7 +98,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     to: '0',
     and: {
       file: 'acquire/pushes.js',
-      from: 'acquisition.isStale(suspend, moment, beliefMs(claimWindow))',
+      from: 'now - suspend.toLocal(acquisition.sent, moment) > beliefMs(claimWindow)',
       to: 'false',
     },
     shown: 'drift-while-waiting.json',

@@ -323,11 +323,6 @@ export class Acquisition extends Link implements Receiver<Answer>, Waited {
     return sentAt + since - Math.abs(since) * DRIFT;
   }
 
-  /** See `beliefMs`. */
-  isStale(suspend: SuspendDetector, now: Moment, belief: number): boolean {
-    return now.at - suspend.toLocal(this.sent, now) > belief;
-  }
-
   #settle(): boolean {
     if (this.settled) return false;
     this.settled = true;

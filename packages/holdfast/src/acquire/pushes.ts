@@ -84,10 +84,9 @@ export function believed(
   // the store may already know a request whose reply has not arrived
   const { asked } = acquisition;
   const grant = asked && bounded(push, asked);
-  if (grant === undefined || acquisition.isStale(suspend, moment, beliefMs(claimWindow))) {
-    return undefined;
-  }
   const now = moment.at;
+  const isOld = now - suspend.toLocal(acquisition.sent, moment) > beliefMs(claimWindow);
+  if (grant === undefined || isOld) return undefined;
   const grantedAt = acquisition.localTime(suspend, push.now, moment);
   if (grantedAt > now + claimWindow) return undefined;
   const left = grant.left / 1000;

@@ -28,7 +28,7 @@ export class ReplyDelay {
   #before = Number.POSITIVE_INFINITY;
   #lately = Number.POSITIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
-  #mean = Number.POSITIVE_INFINITY;
+  #mean = 0;
   #last = 0;
   #answers = 0;
 
@@ -43,9 +43,9 @@ export class ReplyDelay {
       this.#since = now;
     }
     const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
+    this.#mean += (ms - this.#mean) * (this.#answers === 0 ? 1 : NEW);
     this.#answers += 1;
     this.#lately = Math.min(this.#lately, ms);
-    this.#mean = this.#mean === Infinity ? ms : this.#mean + (ms - this.#mean) * NEW;
     this.#last = ms;
     return ms > usual + RECONNECT_MS;
   }
@@ -59,7 +59,6 @@ export class ReplyDelay {
    * @param belief the next answer comes so long after the last request, see `beliefMs`
    */
   period(usual: number, belief: number = Number.POSITIVE_INFINITY): number {
-    if (this.#answers === 0) return usual;
     const delay = Math.min(this.#mean, this.#last) - this.#fastest;
     const longest = Math.min(FACTOR_MAX * usual, belief - this.#last - this.#mean);
     return Math.max(usual, Math.min(longest, DELAYS * delay));

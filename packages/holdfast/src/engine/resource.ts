@@ -223,17 +223,13 @@ export class Resource {
   }
 
   leave(holder: Holder, id: string, isHeard = true): boolean {
-    if (!isHeard && holder.signalled !== '') {
-      this.unconsumedSignals.push(holder.signalled);
-      holder.signalled = '';
-    }
     holder.holds.delete(id);
     if (holder.owner !== '') this.holds.delete(id);
     if (holder.holds.size > 0) {
       this.#weigh(holder);
       return false;
     }
-    holder.signalled = '';
+    if (isHeard) holder.signalled = '';
     this.remove(holder);
     return true;
   }

@@ -197,7 +197,7 @@ export const CONTENDERS: readonly Mutant[] = [
     'unit/store/unheard.test.ts',
     'an answered grant counts as unheard',
     'the answer to a command tells a grant that the next change ends',
-    ['store/register/unheard.js', ' || isNamed(push.id, batch)', ''],
+    ['store/register/unheard.js', 'if (isNamed(push.id, batch))', 'if (false)'],
   ),
   testedBy(
     'unit/store/unheard.test.ts: its signal goes to the next',

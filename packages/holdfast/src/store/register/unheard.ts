@@ -22,7 +22,8 @@ export function unheard(
 ): Pending[] {
   const retention = Math.max(...batch.map(({ command }) => retentionOf(command)));
   return pushes.flatMap(({ channel, push }) => {
-    if (!isGrant(push) || !deaf.includes(channel) || isNamed(push.id, batch)) return [];
+    if (!isGrant(push) || push.holds > 1 || !deaf.includes(channel)) return [];
+    if (isNamed(push.id, batch)) return [];
     const { id } = push;
     const command = { op: 'release', key, id, unheard: true, retention } as const;
     return [{ command, unheard: { id, version }, ...UNAWAITED }];

@@ -10,8 +10,8 @@ const retention = 60_000;
 const pending = (command: KeyCommand): Pending => ({ command, ...UNAWAITED });
 const release = pending({ op: 'release', key: 'k', id: 'other.1', retention });
 const poll = pending({ op: 'poll', key: 'k', ids: ['own.1'], patience: 1, retention });
-const grant = (id: string, channel: string): Addressed => {
-  const push = { kind: 'grant', id, fence: 1, now: 1, left: 1, handOffs: 0, holds: 1 } as const;
+const grant = (id: string, channel: string, holds = 1): Addressed => {
+  const push = { kind: 'grant', id, fence: 1, now: 1, left: 1, handOffs: 0, holds } as const;
   return { channel, push: { ...push, token: 't' } };
 };
 const pushes = [grant('own.1', 'deaf'), grant('third.1', 'heard')];
@@ -22,6 +22,8 @@ it('ends a grant whose channel is deaf, and no other', () => {
     { op: 'release', key: 'k', id: 'own.1', unheard: true, retention },
   ]);
   expect(unheard('k', [release], pushes, ['strange'], 'v1')).toEqual([]);
+  // another hold of its owner has the lease too
+  expect(unheard('k', [release], [grant('own.1', 'deaf', 2)], ['deaf'], 'v1')).toEqual([]);
 });
 
 it('leaves a grant that the answer to a command of the same change may tell', () => {
