@@ -269,9 +269,11 @@ describe('a master that starts again before a fail-over', () => {
   });
 
   it.each(Object.entries(SAVING))('%s: would grant it twice without the guard', async (_, save) => {
-    // a busy process may ask about its lease, and learn that it is lost
+    // the holder checks its lease after a claim window, and would learn that it is lost
+    const late = { restartGuard: 0, claimWindow: 60_000, retention: 180_000 };
+    // a busy process may ask about it too
     await untilShown(['two holders'], async () => {
-      await using lost = await forgotten({ restartGuard: 0 }, { save, promote: true, ttl: 60_000 });
+      await using lost = await forgotten(late, { save, promote: true, ttl: 60_000 });
       // on a busy machine its replica may acknowledge too late
       const next = await lost.other
         .mutex('key')
