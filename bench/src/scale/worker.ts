@@ -65,7 +65,7 @@ class CountingRedis extends Redis {
     const texts = args.map(String);
     const isQuorum = address.kind === 'quorum';
     const word = isQuorum ? texts.slice(2).find((text) => OPERATION.test(text)) : undefined;
-    const of = OPERATION.exec(word ?? '')?.[0] ?? String(texts[0]);
+    const [of = ''] = (word ?? texts[0])?.split(' ', 1) ?? [];
     if (name === 'evalsha') calls.set(of, (calls.get(of) ?? 0) + 1);
     return super.sendCommand(...words);
   }

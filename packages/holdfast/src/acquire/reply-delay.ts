@@ -56,7 +56,7 @@ export class ReplyDelay {
 
   /**
    * In ms. `usual` is enough without a load.
-   * @param belief the next answer comes so long after the last request, see `beliefMs`
+   * @param belief the next answer comes before it ends, see `beliefMs`
    */
   period(usual: number, belief: number = Number.POSITIVE_INFINITY): number {
     const delay = Math.min(this.#mean, this.#last) - this.#fastest;

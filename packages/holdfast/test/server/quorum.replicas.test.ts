@@ -7,7 +7,7 @@ import { RedisAcceptor } from '../../src/store/quorum/redis-acceptor.js';
 import { openClient } from '../support/backends.js';
 import { freshKey } from '../suites/helpers.js';
 
-const toNobody: Proposal = {
+const unheard: Proposal = {
   ...{
     ballot: '1'.padStart(28, '0'),
     next: '2'.padStart(28, '0'),
@@ -15,7 +15,7 @@ const toNobody: Proposal = {
     value: '',
     keep: 60_000,
   },
-  ...{ fence: 0, grows: true, messages: [{ channel: 'nobody', text: 'to nobody' }] },
+  ...{ fence: 0, grows: true, messages: [{ channel: 'deaf', text: 'a message' }] },
 };
 
 async function replicate(replica: Server, master: Server): Promise<void> {
@@ -61,7 +61,7 @@ describe.each(['redis', 'valkey'] as const)('a member on %s', (name) => {
     expect(votesFrom).toBe(0);
     acceptor.boot = boot;
     // a client may listen at the replica
-    expect(await acceptor.accept(freshKey(), toNobody)).toMatchObject({ status: 'yes', deaf: [] });
+    expect(await acceptor.accept(freshKey(), unheard)).toMatchObject({ status: 'yes', deaf: [] });
     await other.command('REPLICAOF', 'NO', 'ONE');
   });
 
