@@ -107,6 +107,18 @@ export const QUORUM: readonly Mutant[] = [
     elsewhere: 'unit/store/quorum-restarts.test.ts',
   },
   {
+    name: 'a completion is kept for less than the change',
+    mistake: 'a change that was not made is made when the servers have forgotten that',
+    edits: [quorum('quorum-register', '{ ...found, keep }', 'found')],
+    elsewhere: 'unit/store/quorum-register.test.ts',
+  },
+  {
+    name: 'a state that others chose is not kept as long as the change',
+    mistake: 'a change that was not made is made when the servers have forgotten the state',
+    edits: [quorum('quorum-register', ' || isShort) {', ') {')],
+    elsewhere: 'unit/store/quorum-register.test.ts',
+  },
+  {
     name: 'long records are left out',
     mistake: 'a restarted server votes for a key whose record lasts for longer than its guard',
     edits: [quorum('restarts', 'const long = longest(answers, from);', 'const long = [];')],

@@ -213,7 +213,7 @@ export class QuorumRegister implements PeerRegister {
         if (made.promised === undefined) throw this.members.tooFew(0);
         return false;
       }
-      if (!(await this.#wasMade(key, open.base, version))) return false;
+      if (!(await this.#wasMade(key, open.base, record))) return false;
     }
     for (const { channel, text } of messages) this.#listeners.get(channel)?.message(text);
     // others may have changed the state since, so the next swap needs a read
@@ -361,14 +361,17 @@ export class QuorumRegister implements PeerRegister {
    * What became of a swap that some servers may have accepted. It completes the state of a
    * majority, so the answer is final.
    */
-  async #wasMade(key: string, base: QuorumRecord, origin: string): Promise<boolean> {
+  async #wasMade(key: string, base: QuorumRecord, change: QuorumRecord): Promise<boolean> {
+    const [origin = ''] = change.origins;
     for (let attempt = 1; attempt <= RESOLVES_MAX; attempt++) {
       await this.#pause(attempt);
       const { version, base: found, accepted, settled } = await this.#prepare(key);
       this.#versions.drop(key);
-      // a state with a smaller ballot than the swap's would lose against it later
-      if (!settled || accepted < origin) {
-        const completed = await this.#accept(key, version, found);
+      // else a server brings the change back: by its ballot, or when others have forgotten this
+      const keep = Math.max(found.keep, change.keep);
+      const isShort = keep > Math.max(found.keep, this.members.now + PROMISE_MS * 1000);
+      if (!settled || accepted < origin || isShort) {
+        const completed = await this.#accept(key, version, { ...found, keep });
         this.#versions.drop(key);
         if (!isMade(completed)) continue;
       }

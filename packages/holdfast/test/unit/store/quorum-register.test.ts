@@ -31,8 +31,13 @@ beforeEach(() => {
   servers = Array.from({ length: 5 }, (_, at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
 });
 
-async function write({ register }: Process, version: string, state: string): Promise<Swapped> {
-  const forgetAt = clock.wall() * 1000 + 60e6;
+async function write(
+  { register }: Process,
+  version: string,
+  state: string,
+  ms = 60_000,
+): Promise<Swapped> {
+  const forgetAt = (clock.wall() + ms) * 1000;
   return clock.until(register.swap('k', version, { state, forgetAt, messages: [], fence: 0 }));
 }
 
@@ -139,22 +144,46 @@ describe('a swap whose outcome is not clear', () => {
     expect((await read(other)).state).toBe('more');
   });
 
+  /** The change of a process reaches only the first server, of which it hears nothing more. */
+  async function unheard(
+    one: Process,
+    version: string,
+    ms?: number,
+    meanwhile?: () => Promise<unknown>,
+  ): Promise<Swapped> {
+    for (const link of one.links.slice(1))
+      link.fate = (request) => (request === 'accept' ? 'lost' : 'arrives');
+    const writing = write(one, version, 'mine', ms);
+    await clock.advance(1);
+    await meanwhile?.();
+    for (const link of one.links) link.fate = () => 'arrives';
+    (one.links[0] as Link).fate = () => 'lost';
+    return clock.until(writing);
+  }
+
   it('was not made if the state came from elsewhere, and stays so', async () => {
     const [one, other] = [open(), open()];
     await set(one, 'base');
     const { version } = await read(one);
-    // it reaches one server, and the answers of the others are refusals
-    for (const link of one.links.slice(1))
-      link.fate = (request) => (request === 'accept' ? 'lost' : 'arrives');
-    const writing = write(one, version, 'mine');
-    await clock.advance(150);
-    for (const link of one.links) link.fate = () => 'arrives';
-    // the resolution does not hear of the server that accepted
-    (one.links[0] as Link).fate = () => 'lost';
-    const swapped = await writing;
+    const swapped = await unheard(one, version);
     (other.links[4] as Link).fate = () => 'lost';
     const { state } = await read(other);
     expect(state).toBe(swapped === false ? 'base' : 'mine');
+  });
+
+  // hole 277: the servers without the change forgot after a minute that it was not made
+  it.each([false, true])('is not made later (others change the key: %s)', async (isBusy) => {
+    const [one, other] = [open(), open()];
+    await read(other);
+    const { version } = await read(one);
+    (other.links[0] as Link).fate = () => 'lost';
+    const meanwhile = isBusy ? (): Promise<string> => set(other, 'theirs') : undefined;
+    expect(await unheard(one, version, 600_000, meanwhile)).toBe(false);
+    await clock.advance(120_000);
+    for (const [at, link] of other.links.entries()) {
+      link.fate = () => (at < 3 ? 'arrives' : 'lost');
+    }
+    expect((await read(other)).state).toBe(isBusy ? 'theirs' : '');
   });
 });
 

@@ -52,12 +52,7 @@ const restart = (memory: 'saved' | 'loses', ...which: number[]): void => {
 };
 
 /** True if the lock is granted within a time. */
-async function granted(
-  { holdfast }: Process,
-  key: string,
-  wait = 0,
-  ttl = 1_000_000,
-): Promise<boolean> {
+async function granted({ holdfast }: Process, key: string, wait = 0, ttl = 1e6): Promise<boolean> {
   const trying = holdfast.mutex(key).tryAcquire({ wait, ttl });
   return clock.until(trying).then(
     (lease) => lease !== null,
@@ -188,6 +183,13 @@ describe('a quorum that too few servers know from its first use', () => {
 
   beforeEach(() => start(3));
 
+  /** No decision of the process reaches a server. */
+  function fresh(process: Process, at: number): void {
+    const link = process.links[at] as Link;
+    const { check } = link;
+    link.check = (terms) => (terms.decision ? new Promise(() => undefined) : check(terms));
+  }
+
   it('gives leases, and no latch until all servers have answered', async () => {
     const one = open();
     silent(one, 2);
@@ -218,11 +220,7 @@ describe('a quorum that too few servers know from its first use', () => {
   // hole 89: the count is on servers 1 and 2; server 2 forgets it, and server 1 is silent
   it('does not lose a count that only a silent server still has', async () => {
     const [one, other] = [open(), open()];
-    const check = one.links[2]?.check;
-    Object.assign(one.links[2] as Link, {
-      check: (terms: Parameters<Link['check']>[0]) =>
-        terms.decision === undefined ? check?.(terms) : new Promise(() => undefined),
-    });
+    fresh(one, 2);
     expect(await countDown(one)).toBe(2);
     silent(one, 2);
     restart('loses', 1);
@@ -231,6 +229,18 @@ describe('a quorum that too few servers know from its first use', () => {
     await expect(countDown(other)).rejects.toMatchObject(refusal);
     silent(other);
     expect(await countDown(other).catch(() => 'no answer')).not.toBe(2);
+  });
+
+  it('limit: a short lease is granted beside a long one that a silent server has', async () => {
+    const [one, other] = [open(), open()];
+    fresh(one, 2);
+    expect(await granted(one, 'k', 0, 600_000)).toBe(true);
+    silent(one, 2);
+    restart('loses', 1);
+    silent(other, 0);
+    await pass(200_000, other);
+    expect(await granted(other, 'k', 0, 600_000)).toBe(false);
+    expect(await granted(other, 'k', 0, 60_000)).toBe(true);
   });
 });
 
