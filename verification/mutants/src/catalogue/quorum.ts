@@ -54,7 +54,7 @@ export const QUORUM: readonly Mutant[] = [
       ),
     ],
     world: 'quorum',
-    seed: 481,
+    seed: 138,
   },
   {
     name: 'servers without memory know the past',

@@ -89,7 +89,7 @@ export const TESTED: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 266,
+    seed: 316,
   },
   {
     name: 'a late process overtakes no one',
@@ -316,7 +316,7 @@ export const TESTED: readonly Mutant[] = [
       },
     ],
     world: 'register',
-    seed: 96,
+    seed: 132,
   },
   {
     name: 'no time for the keys behind the awaited one',

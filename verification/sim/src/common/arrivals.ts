@@ -124,9 +124,8 @@ export class Arrivals {
     const key = this.#key(name);
     const { now } = this.#world.scheduler;
     const holders = [...(resource?.holders.values() ?? [])];
-    const all = holders.filter(({ weight }) => weight === resource?.capacity);
     const gates = (gate?.missing ?? 0) > 0 ? [CLOSED] : [];
-    key.held.push({ at: now, by: [...all.map(({ id }) => processOf(id)), ...gates] });
+    key.held.push({ at: now, by: [...holders.map(({ id }) => processOf(id)), ...gates] });
     if (key.held.length > HELD_MAX) key.held.shift();
     if (key.calls.size === 0) return;
     const waiters = [...(resource?.waiters.values() ?? [])];

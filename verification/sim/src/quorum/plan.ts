@@ -2,6 +2,8 @@
 import { Random } from '../base/random.js';
 import { calm, isOrderly, isRoomy, type Network, roomy } from '../common/line.js';
 
+/** The most by which a right clock is faster or slower than the time. */
+export const CLOCK_RATE = 1e-4;
 /** Longer than a simulation goes on after its faults, in ms. */
 const LASTING_MS = 240_000;
 
@@ -19,6 +21,8 @@ export interface QuorumPlan {
   readonly network: Network;
   readonly ttl: number;
   readonly claimWindow: number;
+  /** In plans so long that right clocks come to differ by more than a lease allows. */
+  readonly clockMargin: number;
   /** With durable servers it is so long that an entry that is left behind is there at the end. */
   readonly retention: number;
   readonly localHandOffs: number;
@@ -56,9 +60,11 @@ const SLOW_MS = 4000;
 export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): QuorumPlan {
   const plan = { ...drawn(seed), ...(isOrderly(seed) && orderly(seed)), ...changes };
   const retention = plan.durable ? LASTING_MS : Math.max(1000, 3 * plan.claimWindow);
+  const apart = 2 * CLOCK_RATE * plan.ms;
   return {
     ...plan,
     retention,
+    clockMargin: apart > plan.ttl / 100 ? Math.ceil(apart) : 0,
     absent: plan.durable ? 0 : plan.absent,
     wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)),
   };
@@ -73,7 +79,7 @@ function orderly(seed: number): Partial<QuorumPlan> {
   return { ...usual, ...terms, ...never, network, servers: 3, orderly: true };
 }
 
-function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
+function drawn(seed: number): Omit<QuorumPlan, 'retention' | 'clockMargin'> {
   const random = new Random(`quorum ${seed}`);
   const harsh = random.chance(0.3);
   const ttl = random.pick([400, 600, 1500]);

@@ -30,7 +30,7 @@ import { Chosen } from './chosen.js';
 import type { QuorumLibrary } from './library.js';
 import { Link } from './link.js';
 import { EPOCH, Node } from './node.js';
-import type { QuorumPlan } from './plan.js';
+import { CLOCK_RATE, type QuorumPlan } from './plan.js';
 
 /** After this time a server that has not got a value will mostly not get it, in ms. */
 const STALE_MS = 15;
@@ -76,7 +76,7 @@ export class QuorumWorld {
     this.chosen = new Chosen(library, plan.servers, (text) => this.report('fork', text));
     const rates = this.random.fork('rates');
     this.nodes = Array.from({ length: plan.servers }, (_, at) => {
-      const rate = 1 + rates.between(-1e-4, 1e-4);
+      const rate = 1 + rates.between(-CLOCK_RATE, CLOCK_RATE);
       return new Node(at, rate, library, this.scheduler, (server, key, ballot, value) => {
         if (!this.#began) this.#begin(server);
         const isChosen = this.chosen.accepted(server, key, ballot, value, this.time);
@@ -127,9 +127,9 @@ export class QuorumWorld {
       ...{ timeout: 50, guard: 5000, durable: plan.durable },
     };
     const store = new this.#library.QuorumStore(parts, prefix);
-    const { ttl, claimWindow, localHandOffs, retention } = plan;
+    const { ttl, claimWindow, clockMargin, localHandOffs, retention } = plan;
     const holdfast = new this.#library.Holdfast(store, {
-      ...{ ttl, claimWindow, localHandOffs, retention, requestTimeout: 400 },
+      ...{ ttl, claimWindow, clockMargin, localHandOffs, retention, requestTimeout: 400 },
       ...{ clock: process, longWait: Number.POSITIVE_INFINITY },
       randomSource: { id: () => name, fraction, secret: () => draws.next().toString(36) },
     });
