@@ -110,9 +110,12 @@ describe('clocks', () => {
     const before = await register.read('step');
     const now = Date.now;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
-    const after = await register.read('step');
-    expect(after.time - before.time).toBeGreaterThan(-60_000);
-    expect(after.time - before.time).toBeLessThan(10_000_000);
+    // a member that is slow to answer may tell too little
+    await until(async () => {
+      const { time } = await register.read('step');
+      expect(time - before.time).toBeLessThan(10_000_000);
+      return time - before.time > -60_000;
+    });
   });
 });
 
