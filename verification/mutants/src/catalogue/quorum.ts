@@ -119,6 +119,19 @@ export const QUORUM: readonly Mutant[] = [
     elsewhere: 'unit/store/quorum-register.test.ts',
   },
   {
+    name: 'an answer with little time takes the lease away',
+    mistake: 'a lease is given back that the process has by another answer',
+    edits: [
+      quorum(
+        'quorum-store',
+        'return withValidity(terms, command, answer);',
+        'return withValidity(terms, command, answer).catch((error: unknown) => {' +
+          "this.#store.execute([{ ...command, op: 'release' }]); throw error; });",
+      ),
+    ],
+    elsewhere: 'unit/store/quorum-min-validity.test.ts',
+  },
+  {
     name: 'long records are left out',
     mistake: 'a restarted server votes for a key whose record lasts for longer than its guard',
     edits: [quorum('restarts', 'const long = longest(answers, from);', 'const long = [];')],

@@ -1,17 +1,16 @@
 /**
- * Releases and rejects leases that are valid for too short a time, and names a wrong clock as the
- * reason.
+ * Rejects leases that are valid for too short a time, and names a wrong clock as the reason. The
+ * caller gives them back, unless it has them by another answer.
  */
 import type { Clock } from '../../base/clock.js';
-import type { Acquire, Command, Reply } from '../../engine/commands.js';
-import { type Store, StoreFailure } from '../port.js';
+import type { Acquire, Reply } from '../../engine/commands.js';
+import { StoreFailure } from '../port.js';
 
 /** By how much a client's clock may be slower than that of the quorum. */
 const DRIFT = 0.01;
 const DRIFT_MS = 2;
 
 export interface MinValidity {
-  readonly store: Pick<Store, 'execute'>;
   readonly clock: Clock;
   /** In ms. */
   readonly least: number;
@@ -32,7 +31,7 @@ export async function withClocks(
 }
 
 export async function withValidity(
-  { store, clock, least, failure }: MinValidity,
+  { clock, least, failure }: MinValidity,
   acquire: Acquire,
   answer: Promise<Reply>,
 ): Promise<Reply> {
@@ -45,14 +44,10 @@ export async function withValidity(
   // a lease from the queue starts with the claim window, and is renewed at once
   const isClaimed = acquire.claim < acquire.ttl && left <= acquire.claim;
   if (reason === undefined && (least === 0 || isClaimed || valid >= least)) return reply;
-  const { key, id, retention } = acquire;
-  const release: Command = { op: 'release', key, id, retention };
-  // if this fails, the caller withdraws the acquisition too
-  store.execute([release])[0]?.catch(() => undefined);
   // no further attempt helps until the clock is set
   if (reason !== undefined) throw new StoreFailure(reason.message, 'refused', undefined);
   const message =
     `the lease would be valid for ${Math.floor(valid)} ms, and minValidity is ${least} ms; ` +
-    'it was given back: use a longer ttl, or look for slow servers';
+    'it is given back: use a longer ttl, or look for slow servers';
   throw new StoreFailure(message, 'unanswered', undefined);
 }

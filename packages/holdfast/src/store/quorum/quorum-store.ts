@@ -50,7 +50,7 @@ export class QuorumStore implements Store {
     const failure = (ttl: number): StoreFailure | undefined => {
       return this.register.members.clockFailure(ttl);
     };
-    const terms = { store: this.#store, clock, least, failure };
+    const terms = { clock, least, failure };
     return batch.map((command, at) => {
       const answer = answers[at] as Promise<Reply>;
       if (command.op === 'acquire') return withValidity(terms, command, answer);

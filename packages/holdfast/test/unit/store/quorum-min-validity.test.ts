@@ -1,5 +1,6 @@
 /** The option `minValidity` of a quorum. */
 import { expect, it } from 'vitest';
+import type { Acquire, Reply } from '../../../src/engine/commands.js';
 import { Holdfast, type Lease } from '../../../src/index.js';
 import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
 import { QuorumStore } from '../../../src/store/quorum/quorum-store.js';
@@ -62,4 +63,26 @@ it('control: keeps a lease whose validity suffices', async () => {
   const [result, isFree] = await tried(800);
   expect(result).toMatchObject({ held: true });
   expect(isFree).toBe(false);
+});
+
+// hole 278: several answers may tell of one lease, and a task may have it by an earlier one
+it('takes no lease away that another answer told of', async () => {
+  const clock = new VirtualClock();
+  const acceptors = [0, 1, 2].map((at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
+  const terms = { timeout: 100, guard: 60_000, durable: false, fraction: () => 0.5 };
+  const parts = { acceptors: () => acceptors, clock, minValidity: 900, ...terms };
+  const store = new QuorumStore(parts);
+  const holdfast = new Holdfast(store, { clock, ttl: TTL });
+  const lease = await clock.until(holdfast.mutex('k').acquire({ renew: false }));
+  const again: Acquire = {
+    ...{ op: 'acquire', key: 'k', id: lease.id, owner: '', weight: 1, kind: 'mutex', capacity: 1 },
+    ...{ ttl: TTL, claim: TTL, fair: false, handOffs: 0, channel: '', token: '', queue: false },
+    ...{ ticket: 0, waited: 0, tasks: 0, maxQueue: 1, patience: TTL, retention: TTL, meta: '' },
+  };
+  await clock.advance(200);
+  const asking = store.execute([again])[0] as Promise<Reply>;
+  await expect(clock.until(asking)).rejects.toThrow('minValidity is 900 ms');
+  await clock.advance(20);
+  expect(await clock.until(holdfast.inspect('k'))).not.toBe(null);
+  expect(lease.held).toBe(true);
 });
