@@ -21,7 +21,7 @@ export interface QuorumPlan {
   readonly network: Network;
   readonly ttl: number;
   readonly claimWindow: number;
-  /** In plans so long that right clocks come to differ by more than a lease allows. */
+  /** In ms; above 0 in plans so long that right clocks differ by more than a lease allows. */
   readonly clockMargin: number;
   /** With durable servers it is so long that an entry that is left behind is there at the end. */
   readonly retention: number;
