@@ -125,7 +125,7 @@ export const QUORUM: readonly Mutant[] = [
       quorum(
         'quorum-store',
         'return withValidity(terms, command, answer);',
-        'return withValidity(terms, command, answer).catch((error: unknown) => {' +
+        'return withValidity(terms, command, answer).catch((error) => {' +
           "this.#store.execute([{ ...command, op: 'release' }]); throw error; });",
       ),
     ],
