@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseSync } from 'oxc-parser';
 import type { Edit, Mutant } from './mutant.js';
 
 const ROOT: string = fileURLToPath(new URL('../../..', import.meta.url));
@@ -115,10 +116,12 @@ const isNeeded = (path: string): boolean => path.endsWith('.js') || extname(path
 /**
  * The texts of the files that a mutated copy does not share with the compiled library, by their
  * paths below `dist`.
- * @throws Error if an edit does not fit the library
+ * @throws Error if an edit does not fit the library, or makes a text that is no program, which
+ *   every test would find
  */
 export async function mutatedFiles(mutant: Mutant | undefined): Promise<Map<string, string>> {
   const texts = new Map(await mutableScripts());
+  const edited = new Set<string>();
   for (const edit of mutant?.edits ?? []) {
     const { file, find, replace, every } = edit;
     const { source, target } = pathsOf(edit);
@@ -132,6 +135,12 @@ export async function mutatedFiles(mutant: Mutant | undefined): Promise<Map<stri
       target,
       text.replaceAll(find, () => replace),
     );
+    edited.add(target);
+  }
+  for (const target of edited) {
+    const [error] = parseSync(target, texts.get(target) ?? '').errors;
+    if (!error) continue;
+    throw new Error(`the mutant "${mutant?.name}" is no program: ${target}: ${error.message}`);
   }
   return texts;
 }
