@@ -17,7 +17,7 @@ import {
   wideLines,
 } from './text-rules.js';
 import { COMMENTS_LIMIT, commentWords, PAGES_LIMIT, pageBytes } from './volume.js';
-import { foreignWrites } from './writers.js';
+import { foreignReleases, foreignWrites } from './writers.js';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const SRC = 'packages/holdfast/src/';
@@ -192,6 +192,17 @@ const rules: Rule[] = [
       [`${SRC}engine/a.ts`, 'this.used += 1; const used = resource.used; resource.holders.get(id)'],
       [`${SRC}lease/root.ts`, "record.state = 'lost'"],
       [`${SRC}acquire/a.ts`, 'record.renewing = true'],
+    ],
+  },
+  {
+    name: 'no store gives a lease back',
+    rule: foreignReleases,
+    files: source,
+    bad: [[`${SRC}store/quorum/a.ts`, "store.execute([{ ...command, op: 'release' }])"]],
+    good: [
+      [`${SRC}store/register/unheard.ts`, "send({ op: 'release' })"],
+      [`${SRC}store/quorum/a.ts`, "if (command.op === 'release') send({ op: 'renew' })"],
+      [`${SRC}acquire/a.ts`, "send({ op: 'release' })"],
     ],
   },
   {

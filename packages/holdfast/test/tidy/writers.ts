@@ -83,3 +83,19 @@ function fieldOf(target: unknown): string | undefined {
   const object = target['object'];
   return isNode(object) && object.type === 'ThisExpression' ? undefined : propertyName(target);
 }
+
+/** The file of the store that gives a lease back: of a waiter that no server's push reached. */
+const GIVES_BACK = 'store/register/unheard.ts';
+
+/** Releases by a store: it does not know which leases a caller has by another answer. */
+export function foreignReleases(file: SourceFile): string[] {
+  if (!file.path.startsWith(`${SOURCES}store/`) || file.path.endsWith(GIVES_BACK)) return [];
+  const problems: string[] = [];
+  walk(file, (node) => {
+    if (node.type !== 'Property') return;
+    const { key, value } = node as Readonly<Record<string, unknown>>;
+    const isOp = isNode(key) && key['name'] === 'op';
+    if (isOp && isNode(value) && value['value'] === 'release') problems.push(place(file, node));
+  });
+  return problems;
+}

@@ -126,10 +126,12 @@ export const QUORUM: readonly Mutant[] = [
         'quorum-store',
         'return withValidity(terms, command, answer);',
         'return withValidity(terms, command, answer).catch((error) => {' +
-          "this.#store.execute([{ ...command, op: 'release' }]); throw error; });",
+          "for (const end of this.#store.execute([{ ...command, op: 'release' }])) " +
+          'end.catch(() => undefined); throw error; });',
       ),
     ],
-    elsewhere: 'unit/store/quorum-min-validity.test.ts',
+    world: 'quorum',
+    seed: 401,
   },
   {
     name: 'long records are left out',

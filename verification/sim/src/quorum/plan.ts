@@ -26,6 +26,8 @@ export interface QuorumPlan {
   /** With durable servers it is so long that an entry that is left behind is there at the end. */
   readonly retention: number;
   readonly localHandOffs: number;
+  /** In ms: a lease that is valid for a shorter time is given back; 0: none is. */
+  readonly minValidity: number;
   /** The longest pause of a task, in ms. */
   readonly pause: number;
   /** Servers whose clocks are wrong all the time. */
@@ -50,6 +52,8 @@ export interface QuorumPlan {
 
 /** The last digit of the seeds whose plans lose subscriptions. The known seeds end with others. */
 const DEAF_DIGIT = 7;
+/** The last digit of the seeds whose plans give short leases back. */
+const EXACTING_DIGIT = 1;
 /** The longest pause of tasks in plans that are long enough for a server to vote again. */
 const SLOW_MS = 4000;
 
@@ -65,6 +69,7 @@ export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): Q
     ...plan,
     retention,
     clockMargin: apart > plan.ttl / 100 ? Math.ceil(apart) : 0,
+    minValidity: seed % 10 === EXACTING_DIGIT ? plan.ttl * (0.5 + (seed % 7) / 14) : 0,
     absent: plan.durable ? 0 : plan.absent,
     wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)),
   };
@@ -79,7 +84,7 @@ function orderly(seed: number): Partial<QuorumPlan> {
   return { ...usual, ...terms, ...never, network, servers: 3, orderly: true };
 }
 
-function drawn(seed: number): Omit<QuorumPlan, 'retention' | 'clockMargin'> {
+function drawn(seed: number): Omit<QuorumPlan, 'retention' | 'clockMargin' | 'minValidity'> {
   const random = new Random(`quorum ${seed}`);
   const harsh = random.chance(0.3);
   const ttl = random.pick([400, 600, 1500]);

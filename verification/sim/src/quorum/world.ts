@@ -124,7 +124,7 @@ export class QuorumWorld {
     const fraction = (): number => draws.next();
     const parts = {
       ...{ acceptors: linksTo, clock: process, fraction },
-      ...{ timeout: 50, guard: 5000, durable: plan.durable },
+      ...{ timeout: 50, guard: 5000, durable: plan.durable, minValidity: plan.minValidity },
     };
     const store = new this.#library.QuorumStore(parts, prefix);
     const { ttl, claimWindow, clockMargin, localHandOffs, retention } = plan;
