@@ -306,6 +306,8 @@ export class Watch {
       for (const id of resource.waiters.keys()) {
         const attempt = this.identities.waiting(id);
         if (attempt === undefined || attempt.over || !this.#clear(attempt, scheduler.now)) continue;
+        // a store that lost its memory has it as a waiter from before its grant
+        if (this.identities.isLost(id)) continue;
         this.#world.report('idle', key.name, `free while ${attempt.name} waits`);
       }
     });
