@@ -27,6 +27,13 @@ function asItIs(world: World, from: number): Promise<Catch> {
   return result;
 }
 
+/** A mutant whose file throws before it defines a class. */
+function unloadable(file: string, name: string): Mutant {
+  const find = `export class ${name} `;
+  const edits = [{ file, find, replace: `throw new Error('not loaded'); ${find}` }];
+  return { name: 'none', mistake: '', edits };
+}
+
 describe('the simulator finds', () => {
   it.each(MUTANTS.filter(({ rare, elsewhere }) => rare === undefined && elsewhere === undefined))(
     '$name',
@@ -45,9 +52,8 @@ describe('the simulator finds', () => {
   );
 
   it('a library that cannot be loaded', async () => {
-    const edits = [{ file: 'engine/engine.js', find: 'export class Engine', replace: 'class {' }];
     const few = { ...SEEDS, seeds: 1 };
-    expect((await hunt({ name: 'none', mistake: '', edits }, few)).by).toBe('crashes');
+    expect((await hunt(unloadable('engine/engine.js', 'Engine'), few)).by).toBe('crashes');
   });
 
   it('a run that does not end', async () => {
@@ -81,7 +87,7 @@ describe('a test finds', () => {
   });
 
   it('no mistake that cannot be loaded', async () => {
-    const tested = await testsOf(planted(' * ('), named);
+    const tested = await testsOf(unloadable('acquire/root-queue.js', 'RootQueue'), named);
     expect([isFinding(tested), isClean(tested)]).toEqual([false, false]);
   });
 
