@@ -121,7 +121,6 @@ const isNeeded = (path: string): boolean => path.endsWith('.js') || extname(path
  */
 export async function mutatedFiles(mutant: Mutant | undefined): Promise<Map<string, string>> {
   const texts = new Map(await mutableScripts());
-  const edited = new Set<string>();
   for (const edit of mutant?.edits ?? []) {
     const { file, find, replace, every } = edit;
     const { source, target } = pathsOf(edit);
@@ -135,9 +134,8 @@ export async function mutatedFiles(mutant: Mutant | undefined): Promise<Map<stri
       target,
       text.replaceAll(find, () => replace),
     );
-    edited.add(target);
   }
-  for (const target of edited) {
+  for (const { target } of (mutant?.edits ?? []).map(pathsOf)) {
     const [error] = parseSync(target, texts.get(target) ?? '').errors;
     if (!error) continue;
     throw new Error(`the mutant "${mutant?.name}" is no program: ${target}: ${error.message}`);

@@ -69,7 +69,6 @@ export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): Q
     ...plan,
     retention,
     clockMargin: apart > plan.ttl / 100 ? Math.ceil(apart) : 0,
-    minValidity: seed % 10 === EXACTING_DIGIT ? plan.ttl * (0.5 + (seed % 7) / 14) : 0,
     absent: plan.durable ? 0 : plan.absent,
     wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)),
   };
@@ -84,7 +83,7 @@ function orderly(seed: number): Partial<QuorumPlan> {
   return { ...usual, ...terms, ...never, network, servers: 3, orderly: true };
 }
 
-function drawn(seed: number): Omit<QuorumPlan, 'retention' | 'clockMargin' | 'minValidity'> {
+function drawn(seed: number): Omit<QuorumPlan, 'retention' | 'clockMargin'> {
   const random = new Random(`quorum ${seed}`);
   const harsh = random.chance(0.3);
   const ttl = random.pick([400, 600, 1500]);
@@ -117,6 +116,7 @@ function drawn(seed: number): Omit<QuorumPlan, 'retention' | 'clockMargin' | 'mi
     localHandOffs: random.pick([0, 4, 100]),
     saves: random.chance(0.5),
     deaf: seed % 10 === DEAF_DIGIT,
+    minValidity: seed % 10 === EXACTING_DIGIT ? ttl * (0.5 + (seed % 7) / 14) : 0,
     orderly: false,
     absent: mute && random.chance(0.2) ? random.whole(1000, 8000) : 0,
   };
