@@ -208,7 +208,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'engine/gates.js',
     from: 'if (!gate.arrivals.has(id))',
     to: 'if (true)',
-    shown: few(7),
+    shown: few(35),
     as: /barrier|latch/,
   },
   'verifies each lease with a request of its own after a step of the wall clock': {

@@ -39,6 +39,11 @@ export class VirtualClock implements Clock {
     return [...this.#pending].filter(({ weak }) => kind === 'all' || !weak).length;
   }
 
+  /** When the next timer runs; `Infinity` without timers. */
+  get nextAt(): number {
+    return this.#next()?.at ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Advances the time and runs all timers that become due. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;

@@ -86,7 +86,7 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
-    seed: 10,
+    seed: 20,
   },
   {
     name: 'fences start anew',
@@ -123,7 +123,7 @@ export const REGISTER: readonly Mutant[] = [
       ),
     ],
     world: 'register',
-    seed: 108,
+    seed: 24,
   },
   {
     name: 'a grant that is not marked',
