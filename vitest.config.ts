@@ -30,6 +30,11 @@ const alias = {
  */
 const WORKERS = 4;
 
+const repeated =
+  process.env['HOLDFAST_REPEATS'] === undefined
+    ? {}
+    : { runner: here('packages/testkit/src/repeating-runner.ts') };
+
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 
 /**
@@ -144,6 +149,7 @@ export default defineConfig({
   plugins: planted(),
   test: {
     sequence: { sequencer: SlowFirst },
+    ...repeated,
     // not the second of vitest, which passes on a busy machine
     expect: { poll: { timeout: paced(20_000) } },
     // The list of failures at the end of `npm test` has only the message of an assertion, so the
