@@ -11,7 +11,7 @@ import { WorkCounter } from '../support/work.js';
 
 /** Twice as many tasks are twice the work, and a little more for sets that grow. */
 const LINEAR = 2.2;
-const FEW = 100;
+const FEW = 200;
 /** V8 may optimize a function between two counts, and counts other blocks of it from then on. */
 const PAIRS = 3;
 
