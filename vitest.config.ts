@@ -30,6 +30,7 @@ const alias = {
  */
 const WORKERS = 4;
 
+/** Each test runs several times, see the file. */
 const repeated =
   process.env['HOLDFAST_REPEATS'] === undefined
     ? {}

@@ -42,6 +42,9 @@ it('states that may be forgotten are removed with later calls, and others stay',
   expect(await countOf('sweep/w/')).toBeLessThan(100);
 });
 
+/** A pair that took longer met a delay, in ms. */
+const SLOW_MS = 500;
+
 it('a lock and its release take a transaction each, and read nothing', async () => {
   const faults = new FaultyFetch();
   // its first key begins no look for old ones
@@ -49,18 +52,23 @@ it('a lock and its release take a transaction each, and read nothing', async () 
   const holdfast = test.instance({ localHandOffs: 0 }, { fetch: faults.fetch });
   random.mockRestore();
   await holdfast.mutex('pair').run(() => undefined);
-  // one that has no answer for long is repeated after a read, so the least of some turns counts
-  const turns: number[] = [];
+  const longer: string[] = [];
+  let slow = 0;
   for (let turn = 0; turn < 5; turn += 1) {
     faults.paths.length = 0;
-    for (let count = 0; count < 5; count += 1) await holdfast.mutex('pair').run(() => undefined);
+    for (let count = 0; count < 5; count += 1) {
+      const began = performance.now();
+      await holdfast.mutex('pair').run(() => undefined);
+      if (performance.now() - began > SLOW_MS) slow += 1;
+    }
     // some requests are for the clock
     const requests = faults.paths.filter((path) => path !== '/version');
     const transactions = requests.filter((path) => path === '/v3/kv/txn');
     expect(transactions.length).toBeGreaterThanOrEqual(10);
-    turns.push(requests.length);
+    if (requests.length > 10) longer.push(requests.join(' '));
   }
-  expect(Math.min(...turns)).toBe(10);
+  // a request that is late is repeated after a read; one turn more had a read on a busy machine
+  expect(longer.length, longer.join('\n')).toBeLessThanOrEqual(1 + slow);
 });
 
 describe('clocks', () => {

@@ -12,6 +12,7 @@ import { randomOf } from '../support/seeded-random.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 
 const CLAIM_MS = 1000;
+/** Of virtual time; and so many of them without a timer are the turns of the event loop. */
 const STEP_MS = 0.1;
 const TURNS = 10;
 const LATE_MS = 2.5;
@@ -191,6 +192,7 @@ interface Times {
   readonly late?: boolean;
 }
 
+/** By seed. */
 const polls = new Map<number, number>();
 
 /** The time of the waiter's first poll. */
